@@ -1,0 +1,626 @@
+//! The bytes of one body where they lie: its blocks, its side window, and what all of that costs. The collector says
+//! how much is allowed; this file finds the memory, and knows nothing of limits, lengths or states.
+//!
+//! ```text
+//! blocks   |■■■■■■■■■■|  |■■■■■■■■■■■■■■■■■■■■|  |■■■■■■■■■■░░░░░░░░░░......|     side |■■■░|
+//!           full          full                     used      granted   reserve          bytes that came while the
+//!                                                                                       last block was full (E10)
+//! ```
+
+use crate::error::Error;
+use crate::growth::{self, LEAST_WINDOW};
+use crate::memory::{self, MemoryRef, PAGE, Raw};
+use crate::pool::Pool;
+use crate::source::Window;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+use smallvec::SmallVec;
+
+/// A piece of memory with a body's bytes at its start.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) raw: Raw,
+    /// Bytes of this body.
+    pub(crate) used: usize,
+    /// Bytes that this body may use; charged to the pool's budget.
+    pub(crate) granted: usize,
+    /// Bytes that count as taken from the system: all of a heap block, the touched pages of a range (E51).
+    pub(crate) touched: usize,
+    /// Bytes that count as held by this body.
+    counted: usize,
+    /// Whether it goes back to the pool; else it is a piece of the exact result's memory.
+    pub(crate) pooled: bool,
+    /// It is not to be used again: a source may still write into it (E23).
+    pub(crate) spoiled: bool,
+    /// It is never given back: a viewer that could not be given the block keeps looking at it.
+    leaked: bool,
+    /// When it came back to the pool, in milliseconds.
+    pub(crate) stamp: u64,
+}
+
+// SAFETY: a block is memory that belongs to whoever holds the block; `Memory` is Send and Sync.
+unsafe impl Send for Block {}
+// SAFETY: a shared block is only read.
+unsafe impl Sync for Block {}
+
+impl Block {
+    pub(crate) fn new(raw: Raw, pooled: bool) -> Block {
+        let touched = if raw.lazy { 0 } else { raw.capacity };
+        let granted = raw.capacity;
+        Block {
+            raw,
+            used: 0,
+            granted,
+            touched,
+            counted: 0,
+            pooled,
+            spoiled: false,
+            leaked: false,
+            stamp: 0,
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.granted - self.used
+    }
+
+    /// Counts the first `length` bytes as used; for a block that is filled all at once.
+    pub(crate) fn use_all(&mut self, length: usize) {
+        self.used = length;
+        self.raw.dirty = self.raw.dirty.max(length);
+    }
+
+    /// The body's bytes in this block.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the first `used` bytes were written by the source or copied from a body, and lie in the capacity.
+        unsafe { core::slice::from_raw_parts(self.raw.pointer.as_ptr(), self.used) }
+    }
+
+    /// Gives the block back to where it came from.
+    pub(crate) fn release(self, pool: &Pool, exact: &MemoryRef) {
+        if self.leaked {
+            return;
+        }
+        if self.pooled {
+            pool.release(self)
+        } else {
+            exact.deallocate(self.raw)
+        }
+    }
+
+    /// Bytes that this body holds of it, by its own use.
+    fn held(&self) -> usize {
+        if self.raw.lazy {
+            self.used.next_multiple_of(PAGE).min(self.raw.capacity)
+        } else {
+            self.raw.capacity
+        }
+    }
+}
+
+/// The collector's own small window (E10).
+#[derive(Debug)]
+pub(crate) struct Side {
+    bytes: [MaybeUninit<u8>; LEAST_WINDOW],
+    used: usize,
+}
+
+impl Side {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the first `used` bytes were written by the source.
+        unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.used) }
+    }
+}
+
+/// What a body has cost so far (E51).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) copied: u64,
+    pub(crate) rents: u64,
+    pub(crate) allocations: u64,
+    pub(crate) allocated_bytes: u64,
+    pub(crate) held: u64,
+    pub(crate) peak_held: u64,
+}
+
+impl Tally {
+    fn hold(&mut self, more: usize) {
+        self.held += more as u64;
+        self.peak_held = self.peak_held.max(self.held);
+    }
+
+    fn let_go(&mut self, bytes: usize) {
+        self.held -= bytes as u64;
+    }
+}
+
+/// Where a body's memory comes from, and how large its blocks are to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Supply<'a> {
+    pub(crate) pool: &'a Pool,
+    pub(crate) exact: &'a MemoryRef,
+    /// The first block is a piece of the exact result's memory, of this size.
+    pub(crate) first_is_exact: bool,
+    pub(crate) first: usize,
+    pub(crate) first_block: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    pub(crate) blocks: SmallVec<[Block; 1]>,
+    pub(crate) side: Option<Box<Side>>,
+    /// Bytes of the body, those in the side window included.
+    pub(crate) length: usize,
+    /// Up to here the last block shows nothing but this body's bytes and zeros (E49).
+    clean_to: usize,
+    pub(crate) tally: Tally,
+}
+
+fn copy(from: &[u8], block: &mut Block) {
+    debug_assert!(from.len() <= block.raw.capacity - block.used);
+    // SAFETY: the caller has made sure of the room, and memory that a collector holds is not part of the source bytes.
+    unsafe {
+        block
+            .raw
+            .pointer
+            .as_ptr()
+            .add(block.used)
+            .copy_from_nonoverlapping(from.as_ptr(), from.len())
+    };
+}
+
+impl Body {
+    /// Room in the last block for a window; none while bytes wait in the side window.
+    pub(crate) fn room(&self) -> usize {
+        match (&self.side, self.blocks.last()) {
+            (Some(side), _) if side.used > 0 => 0,
+            (_, Some(block)) => block.room(),
+            _ => 0,
+        }
+    }
+
+    /// Whether the last block is full for good: it neither grows nor can be exchanged for a growing one without a
+    /// copy, and nothing waits in the side window yet (E10).
+    pub(crate) fn may_look_aside(&self) -> bool {
+        let waiting = self.side.as_ref().is_some_and(|side| side.used > 0);
+        !waiting
+            && self
+                .blocks
+                .last()
+                .is_some_and(|block| block.granted >= block.raw.reserve)
+    }
+
+    /// Whether the first block is a piece of the exact result's memory.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.blocks.first().is_some_and(|block| !block.pooled)
+    }
+
+    /// Whether the host has taken memory of this body away (a detached ArrayBuffer).
+    pub(crate) fn is_attached(&self, supply: Supply<'_>) -> bool {
+        self.blocks.iter().all(|block| {
+            let memory = if block.pooled {
+                supply.pool.memory()
+            } else {
+                supply.exact
+            };
+            !memory.profile().detachable || memory.is_attached(&block.raw)
+        })
+    }
+
+    /// Makes sure that `need` more bytes fit into the blocks, those of the side window moved there. Nothing is lost
+    /// or changed for the caller when that fails (E30).
+    pub(crate) fn make_room(&mut self, supply: Supply<'_>, need: usize) -> Result<(), Error> {
+        let waiting = self.side.as_ref().map_or(0, |side| side.used);
+        let total = need.checked_add(waiting).ok_or(Error::NoMemory)?;
+        if self.blocks.last().is_none_or(|block| block.room() < total) {
+            self.extend(supply, total)?;
+        }
+        if waiting > 0 {
+            if let Some(side) = self.side.take() {
+                self.length -= waiting;
+                self.land_copy(supply, side.bytes());
+                self.tally.copied += waiting as u64;
+                self.side = Some(Side::emptied(side));
+            }
+        }
+        Ok(())
+    }
+
+    fn extend(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
+        let Some(last) = self.blocks.last_mut() else {
+            return self.take_first(supply, total);
+        };
+        if last.raw.reserve > last.granted && last.pooled {
+            let need = last.used.checked_add(total).ok_or(Error::NoMemory)?;
+            let granted = growth::grant(last.granted, need, last.raw.reserve);
+            if granted > 0 {
+                // A smaller step than doubling may still be had where the budget or the memory says no to that.
+                return supply
+                    .pool
+                    .grow(last, granted)
+                    .or_else(|_| supply.pool.grow(last, need));
+            }
+            // The rest of the range is used as far as it goes; what does not fit goes into the next block.
+            supply.pool.grow(last, last.raw.reserve)?;
+        }
+        let (used, room, granted) = (last.used, last.room(), last.granted);
+        let last_pooled = last.pooled;
+        let grows = supply.pool.memory().profile().grows;
+        let fixed = last.raw.reserve <= last.raw.capacity && !last.raw.lazy;
+        if self.blocks.len() == 1 && last_pooled && grows && fixed && used <= growth::MOST_MOVED {
+            return self.move_to_larger(supply, used.checked_add(total).ok_or(Error::NoMemory)?);
+        }
+        let size = growth::next(granted, supply.first_block, total - room.min(total));
+        self.take_block(supply, size, false)
+    }
+
+    /// The first block: as announced, at least what is needed now.
+    fn take_first(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
+        if supply.first_is_exact && supply.first >= total {
+            return self.take_block(supply, supply.first, true);
+        }
+        self.take_block(supply, supply.first.max(total), false)
+    }
+
+    fn take_block(&mut self, supply: Supply<'_>, size: usize, exact: bool) -> Result<(), Error> {
+        self.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
+        let block = if exact {
+            self.allocate_exact(supply.exact, size)?
+        } else {
+            self.rent(supply.pool, size)?
+        };
+        self.clean_to = 0;
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn rent(&mut self, pool: &Pool, size: usize) -> Result<Block, Error> {
+        let rented = pool.rent(size)?;
+        let mut block = rented.block;
+        self.tally.rents += 1;
+        if rented.fresh {
+            self.tally.allocations += 1;
+            self.tally.allocated_bytes += block.touched as u64;
+        }
+        block.counted = if block.raw.lazy { 0 } else { block.raw.capacity };
+        self.tally.hold(block.counted);
+        Ok(block)
+    }
+
+    /// A piece of exactly `size` bytes of the exact result's memory.
+    fn allocate_exact(&mut self, memory: &MemoryRef, size: usize) -> Result<Block, Error> {
+        let raw = memory.allocate(size, EXACT_ALIGN).ok_or(Error::NoMemory)?;
+        let mut block = Block::new(raw, false);
+        block.granted = size;
+        self.tally.allocations += 1;
+        self.tally.allocated_bytes += block.raw.capacity as u64;
+        block.counted = block.raw.capacity;
+        self.tally.hold(block.counted);
+        Ok(block)
+    }
+
+    /// A small first block that is outgrown moves once, a bounded copy, into a larger one (invariant 1).
+    fn move_to_larger(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
+        let size = size.max(supply.pool.memory().profile().fixed_up_to + 1);
+        let mut larger = self.rent(supply.pool, size)?;
+        let Some(small) = self.blocks.pop() else {
+            larger.release(supply.pool, supply.exact);
+            return Err(Error::NoMemory);
+        };
+        copy(small.bytes(), &mut larger);
+        self.tally.copied += small.used as u64;
+        self.blocks.push(larger); // in the place of the one that was popped
+        self.clean_to = 0;
+        self.add_used(supply, small.used);
+        self.tally.let_go(small.counted);
+        small.release(supply.pool, supply.exact);
+        Ok(())
+    }
+
+    /// Copies what has come into a piece of exactly `size` bytes of the exact result's memory, where the rest will be
+    /// read straight to; what was staged is given back, not retained (E8).
+    pub(crate) fn promote(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
+        let mut block = self.allocate_exact(supply.exact, size)?;
+        self.copy_into(&mut block);
+        let staged = core::mem::take(&mut self.blocks);
+        if let Some(side) = &mut self.side {
+            side.used = 0;
+        }
+        self.blocks.push(block);
+        self.clean_to = 0;
+        for block in staged {
+            self.tally.let_go(block.counted);
+            if block.pooled && !block.leaked {
+                supply.pool.release_for_good(block);
+            } else {
+                block.release(supply.pool, supply.exact);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the whole body into a block that has room for it.
+    fn copy_into(&mut self, block: &mut Block) {
+        for segment in self.segments() {
+            copy(segment, block);
+            block.used += segment.len();
+        }
+        self.tally.copied += self.length as u64;
+    }
+
+    /// A window of at most `size` bytes at the end of the last block.
+    pub(crate) fn window(&mut self, size: usize, cleared: bool) -> Option<Window> {
+        let clean_to = self.clean_to;
+        let block = self.blocks.last_mut()?;
+        let room = size.min(block.granted - block.used);
+        let end = block.used + room;
+        // SAFETY: used <= granted <= capacity.
+        let pointer = unsafe { block.raw.pointer.add(block.used) };
+        if cleared {
+            let from = block.used.max(clean_to);
+            let to = end.min(block.raw.dirty);
+            if from < to {
+                // SAFETY: from..to lies in the capacity; nobody else looks at bytes behind `used`.
+                unsafe { block.raw.pointer.as_ptr().add(from).write_bytes(0, to - from) };
+            }
+            self.clean_to = end.max(clean_to);
+        }
+        // A source may write anywhere in its window, whatever it claims afterwards (E49).
+        block.raw.dirty = block.raw.dirty.max(end);
+        Some(Window {
+            pointer,
+            room,
+            token: block.raw.token,
+            offset: block.used,
+            side: false,
+        })
+    }
+
+    /// Bytes behind the body that were cleared already and need no clearing again (E12).
+    pub(crate) fn already_clean(&self) -> usize {
+        self.blocks
+            .last()
+            .map_or(0, |block| self.clean_to.min(block.granted).saturating_sub(block.used))
+    }
+
+    /// The side window, at most `size` bytes of it.
+    pub(crate) fn side_window(&mut self, size: usize, cleared: bool) -> Result<Window, Error> {
+        if self.side.is_none() {
+            let side = Side {
+                bytes: [MaybeUninit::uninit(); LEAST_WINDOW],
+                used: 0,
+            };
+            self.side = Some(memory::place(side).ok_or(Error::NoMemory)?);
+        }
+        let side = self.side.as_mut().ok_or(Error::NoMemory)?;
+        let room = size.min(LEAST_WINDOW);
+        if cleared {
+            side.bytes[..room].fill(MaybeUninit::new(0));
+        }
+        Ok(Window {
+            pointer: NonNull::from(&mut side.bytes).cast(),
+            room,
+            token: 0,
+            offset: 0,
+            side: true,
+        })
+    }
+
+    /// Counts `filled` bytes of the last window, of which the body keeps `kept`.
+    pub(crate) fn land(&mut self, supply: Supply<'_>, window: &Window, kept: usize) {
+        self.length += kept;
+        if window.side {
+            if let Some(side) = &mut self.side {
+                side.used = kept;
+            }
+            return;
+        }
+        self.add_used(supply, kept);
+    }
+
+    fn add_used(&mut self, supply: Supply<'_>, bytes: usize) {
+        let Some(block) = self.blocks.last_mut() else { return };
+        block.used += bytes;
+        block.raw.dirty = block.raw.dirty.max(block.used);
+        if !block.raw.lazy {
+            return;
+        }
+        let held = block.held();
+        if held > block.counted {
+            self.tally.hold(held - block.counted);
+            block.counted = held;
+        }
+        if held > block.touched {
+            let fresh = held - block.touched;
+            block.touched = held;
+            self.tally.allocated_bytes += fresh as u64;
+            if block.pooled {
+                supply.pool.touched(fresh);
+            }
+        }
+    }
+
+    /// Copies pushed bytes behind the body; `make_room` has seen to it that they fit. Landing is not `copied` (E51).
+    pub(crate) fn land_copy(&mut self, supply: Supply<'_>, mut data: &[u8]) {
+        self.length += data.len();
+        // A push that did not fit into the last block got one more behind it; the room before it is used first.
+        if let [.., before, last] = self.blocks.as_mut_slice() {
+            if last.used == 0 && before.room() > 0 {
+                let (head, rest) = data.split_at(before.room().min(data.len()));
+                copy(head, before);
+                let Some(last) = self.blocks.pop() else { return };
+                self.add_used(supply, head.len());
+                self.blocks.push(last); // in the place it was popped from
+                data = rest;
+            }
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            copy(data, block);
+            self.add_used(supply, data.len());
+        }
+    }
+
+    /// The body's bytes, piece by piece.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        let side = self.side.iter().map(|side| side.bytes());
+        self.blocks
+            .iter()
+            .map(Block::bytes)
+            .chain(side)
+            .filter(|bytes| !bytes.is_empty())
+    }
+
+    /// The last block, or the side window where that was the last one shown, is not to be used by others any more.
+    pub(crate) fn spoil(&mut self, window: &Window) {
+        if !window.side {
+            if let Some(block) = self.blocks.last_mut() {
+                block.spoiled = true;
+            }
+        }
+    }
+
+    /// No block is to be used by others any more.
+    pub(crate) fn spoil_all(&mut self) {
+        for block in &mut self.blocks {
+            block.spoiled = true;
+        }
+    }
+
+    /// Exchanges the memory of the last window for other memory with the same bytes, and hands the old one out; see
+    /// [`crate::Collector::quarantine`].
+    pub(crate) fn exchange(&mut self, supply: Supply<'_>, window: &Window) -> Result<Option<Kept>, Error> {
+        if window.side {
+            let Some(side) = self.side.take() else { return Ok(None) };
+            let used = side.used;
+            let Some(mut fresh) = memory::place(Side {
+                bytes: [MaybeUninit::uninit(); LEAST_WINDOW],
+                used,
+            }) else {
+                self.side = Some(side);
+                return Err(Error::NoMemory);
+            };
+            fresh.bytes[..used].copy_from_slice(&side.bytes[..used]);
+            self.tally.copied += used as u64;
+            self.side = Some(fresh);
+            return Ok(Some(Kept::Side(side)));
+        }
+        let Some(last) = self.blocks.last() else {
+            return Ok(None);
+        };
+        let (used, granted, pooled) = (last.used, last.granted, last.pooled);
+        let fresh = match pooled {
+            true => self.rent(supply.pool, granted),
+            false => self.allocate_exact(supply.exact, granted),
+        };
+        let Some(mut old) = self.blocks.pop() else {
+            return Ok(None);
+        };
+        match fresh {
+            Ok(mut block) => {
+                copy(old.bytes(), &mut block);
+                self.tally.copied += used as u64;
+                self.blocks.push(block);
+                self.clean_to = 0;
+                self.add_used(supply, used);
+                self.tally.let_go(old.counted);
+                old.spoiled = true;
+                Ok(Some(Kept::Block(old)))
+            }
+            Err(error) => {
+                // The viewer may look at it for ever, and so it stays for ever.
+                old.leaked = true;
+                self.blocks.push(old);
+                Err(error)
+            }
+        }
+    }
+
+    /// The whole body as one piece of exactly its length: its only block if that is such a piece already, or can be
+    /// made one by its memory, else one copy (E34). The body keeps its blocks when that fails.
+    pub(crate) fn make_exact(&mut self, supply: Supply<'_>) -> Result<Block, Error> {
+        let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
+        if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
+            let fits = block.granted == self.length && self.length > 0;
+            if !block.pooled && !block.leaked && (fits || supply.exact.reallocate(&mut block.raw, self.length)) {
+                block.granted = self.length;
+                return self.blocks.pop().ok_or(Error::NoMemory);
+            }
+        }
+        let mut block = self.allocate_exact(supply.exact, self.length)?;
+        self.copy_into(&mut block);
+        Ok(block)
+    }
+
+    /// Before the blocks become the result: bytes of the side window join them where memory can be had, and a block
+    /// that a hint made far too large is exchanged (E10, E11).
+    pub(crate) fn settle(&mut self, supply: Supply<'_>, hinted: bool) {
+        if self.side.as_ref().is_some_and(|side| side.used > 0) {
+            // Without memory the side window itself is the last segment (E10).
+            let _ = self.make_room(supply, 0);
+        }
+        let wasted = self.waste();
+        if let ([block], true) = (self.blocks.as_slice(), hinted) {
+            if block.pooled && !block.raw.lazy && wasted > (self.length / 8).max(LEAST_WINDOW) {
+                if let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1)) {
+                    if let Some(large) = self.blocks.pop() {
+                        copy(large.bytes(), &mut smaller);
+                        self.tally.copied += large.used as u64;
+                        self.blocks.push(smaller);
+                        self.add_used(supply, large.used);
+                        self.tally.let_go(large.counted);
+                        large.release(supply.pool, supply.exact);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes held beyond the body's length.
+    pub(crate) fn waste(&self) -> usize {
+        self.blocks.iter().map(|block| block.held() - block.used).sum()
+    }
+
+    /// Gives everything back.
+    pub(crate) fn clear(&mut self, supply: Supply<'_>) {
+        for block in core::mem::take(&mut self.blocks) {
+            block.release(supply.pool, supply.exact);
+        }
+        *self = Body::default();
+    }
+
+    /// Gives everything back but a first block of at most `keep` touched bytes, which the next body begins with (E40).
+    pub(crate) fn restart(&mut self, supply: Supply<'_>, keep: usize) {
+        let first = match self.blocks.is_empty() {
+            true => None,
+            false => Some(self.blocks.remove(0)),
+        };
+        self.clear(supply);
+        match first {
+            Some(mut block) if block.pooled && !block.spoiled && !block.leaked && block.touched <= keep => {
+                block.used = 0;
+                block.counted = block.held();
+                self.tally.hold(block.counted);
+                self.blocks.push(block);
+            }
+            Some(block) => block.release(supply.pool, supply.exact),
+            None => {}
+        }
+    }
+}
+
+impl Side {
+    fn emptied(mut side: Box<Side>) -> Box<Side> {
+        side.used = 0;
+        side
+    }
+}
+
+/// What exact results are aligned to: malloc's alignment (E4).
+const EXACT_ALIGN: usize = 16;
+
+/// Memory that a viewer keeps looking at.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    Block(Block),
+    Side(#[allow(dead_code, reason = "held for its viewer")] Box<Side>),
+}

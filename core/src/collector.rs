@@ -1,0 +1,668 @@
+//! The state machine that owns a body while it arrives. It can stop at any byte and go on later.
+//!
+//! ```text
+//!                 ┌────────── begin / reserve ─────────┐
+//!                 │                                    ▼
+//!   new ──▶     open ◀──────── answer / commit ── window out
+//!                 │                                    │
+//!                 ├── length reached, end ──▶ complete ┤ finish, finish_exact
+//!                 │                                    ▼
+//!                 └── limit, short, long, … ─▶ failed ──▶ taken      (take_partial; reset leads back to open)
+//! ```
+//!
+//! Order within one answer (E24): bytes; then complete, limit or long; then the source's own error or the end; then
+//! cancelled; then pending.
+
+use crate::body::{Body, Supply};
+use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
+use crate::error::{Error, InvalidOption, Progress};
+use crate::growth::{self, LEAST_WINDOW};
+use crate::memory::MemoryRef;
+use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
+use crate::pool::Pool;
+use crate::source::{Answer, Source, Then, Window};
+use crate::stats::{Info, State};
+
+/// The most `retry` answers in a row without a byte (E21).
+const MOST_RETRIES: u32 = 1000;
+
+/// The most memory that a reset collector keeps for its next body (E40).
+const KEPT_BY_RESET: usize = 1 << 20;
+
+/// What the caller of [`Collector::answer`] does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Ask the source again.
+    Again,
+    /// Return this.
+    Stop(Progress),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Open,
+    /// `asked`: handed out by `begin` and waiting for `answer`; else by `reserve`, waiting for `commit`.
+    WindowOut {
+        asked: bool,
+    },
+    Complete,
+    Failed(Error),
+    Taken,
+}
+
+/// Collects one body. See the drawing at the top of the file, and the table of states in the design (E19 to E40).
+///
+/// Threads: one at a time; it may move between threads, suspended ones too.
+#[derive(Debug)]
+pub struct Collector {
+    pool: Pool,
+    options: Options,
+    exact: MemoryRef,
+    /// The most bytes of the result: the body's own limit, else the pool's, else the address space (E2).
+    limit: u64,
+    phase: Phase,
+    /// The last window that was handed out.
+    window: Option<Window>,
+    body: Body,
+    received: u64,
+    source_calls: u64,
+    pendings: u64,
+    retries: u32,
+    source_error: i32,
+    truncated: bool,
+}
+
+// SAFETY: the window is a position in the body's own memory, which moves with the collector.
+unsafe impl Send for Collector {}
+
+impl Collector {
+    /// A collector for one body. Takes no memory.
+    ///
+    /// # Errors
+    /// The option that is out of range (E5).
+    pub fn new(pool: &Pool, options: Options) -> Result<Collector, InvalidOption> {
+        options.check()?;
+        let mut collector = Collector {
+            pool: pool.clone(),
+            exact: MemoryRef::malloc(),
+            limit: ADDRESS_SPACE,
+            phase: Phase::Open,
+            window: None,
+            body: Body::default(),
+            received: 0,
+            source_calls: 0,
+            pendings: 0,
+            retries: 0,
+            source_error: 0,
+            truncated: false,
+            options,
+        };
+        collector.start();
+        Ok(collector)
+    }
+
+    /// What follows from the options before the first byte.
+    fn start(&mut self) {
+        if let Some(memory) = &self.options.exact_memory {
+            self.exact = memory.clone();
+        } else {
+            self.exact = MemoryRef::malloc();
+        }
+        self.limit = self
+            .options
+            .limit
+            .or(self.pool.options().limit)
+            .unwrap_or(ADDRESS_SPACE)
+            .min(ADDRESS_SPACE);
+        self.phase = match self.options.length {
+            // Refused before the source is asked once, and before truncation (E14).
+            Some(length) if length > self.limit => Phase::Failed(Error::Limit),
+            Some(0) if self.options.end == End::Length => Phase::Complete,
+            _ => Phase::Open,
+        };
+    }
+
+    /// The options as they were given.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Reads from the source until the body is complete, the source has nothing now, or an error ends it.
+    ///
+    /// # Errors
+    /// What ended the body; [`Error::NoMemory`] and [`Error::Budget`] change nothing, so the call may be made again.
+    pub fn read<S: Source>(&mut self, source: &mut S) -> Result<Progress, Error> {
+        loop {
+            let Some(window) = self.begin(S::CLEARED)? else {
+                return Ok(Progress::Complete);
+            };
+            let answer = source.fill(window);
+            let flow = self.answer(answer);
+            source.after(self);
+            if let Flow::Stop(progress) = flow? {
+                return Ok(progress);
+            }
+        }
+    }
+
+    /// The next window to have filled by the source, for callers whose loop is not [`Collector::read`]; `None` when
+    /// the body is complete (E25). It is answered by [`Collector::answer`]. `cleared`: the window shows only zeros.
+    ///
+    /// # Errors
+    /// The body's own error, [`Error::Cancelled`], [`Error::State`] while a window is out or after the result was
+    /// taken; [`Error::NoMemory`] and [`Error::Budget`] change nothing.
+    pub fn begin(&mut self, cleared: bool) -> Result<Option<Window>, Error> {
+        match self.phase {
+            Phase::Open => {}
+            Phase::Complete => return Ok(None),
+            Phase::Failed(error) => return Err(error),
+            Phase::WindowOut { .. } | Phase::Taken => return Err(Error::State),
+        }
+        if self.is_cancelled() {
+            return Err(self.fail(Error::Cancelled));
+        }
+        let window = self.next_window(0, cleared)?;
+        self.phase = Phase::WindowOut { asked: true };
+        self.source_calls += 1;
+        Ok(Some(window))
+    }
+
+    /// Takes the source's answer to the window of [`Collector::begin`] (E19 to E24).
+    ///
+    /// # Errors
+    /// What this answer ended the body with; [`Error::State`] when no such window is out.
+    pub fn answer(&mut self, answer: Answer) -> Result<Flow, Error> {
+        let (Phase::WindowOut { asked: true }, Some(window)) = (self.phase, self.window) else {
+            return Err(Error::State);
+        };
+        self.phase = Phase::Open;
+        if answer.filled > window.room || answer.then == Then::Unknown || !self.is_attached() {
+            return Err(self.breach(&window));
+        }
+        self.land(&window, answer.filled);
+        match self.phase {
+            Phase::Open => {}
+            Phase::Failed(error) => return Err(error),
+            _ => return Ok(Flow::Stop(Progress::Complete)),
+        }
+        match answer.then {
+            Then::Failed(number) => {
+                self.source_error = number;
+                return Err(self.fail(Error::Source));
+            }
+            Then::Go if answer.filled == 0 => {
+                self.close()?;
+                return Ok(Flow::Stop(Progress::Complete));
+            }
+            _ => {}
+        }
+        if self.is_cancelled() {
+            return Err(self.fail(Error::Cancelled));
+        }
+        if answer.then == Then::Pending {
+            self.pendings += 1;
+            self.retries = 0;
+            return Ok(Flow::Stop(Progress::Pending));
+        }
+        if answer.then == Then::Retry && answer.filled == 0 {
+            self.retries += 1;
+            if self.retries > MOST_RETRIES {
+                return Err(self.fail(Error::NoProgress));
+            }
+        } else {
+            self.retries = 0;
+        }
+        Ok(Flow::Again)
+    }
+
+    /// The source panicked while its window was out: what came before is kept, the block is not used again.
+    pub fn source_panicked(&mut self) {
+        if let (Phase::WindowOut { .. }, Some(window)) = (self.phase, self.window) {
+            self.body.spoil(&window);
+            self.fail(Error::Panic);
+        }
+    }
+
+    /// Takes a whole chunk (push). All of it counts: what lies beyond the length is [`Error::Long`], beyond the limit
+    /// [`Error::Limit`] (or is dropped, where truncation is asked for).
+    ///
+    /// # Errors
+    /// As said; [`Error::State`] where the table of states says so; [`Error::NoMemory`] and [`Error::Budget`] with
+    /// nothing taken.
+    pub fn write(&mut self, data: &[u8]) -> Result<(), Error> {
+        match self.phase {
+            Phase::Open => {}
+            Phase::Complete if data.is_empty() || self.truncated => return Ok(()),
+            Phase::Complete if self.options.length.is_some() => {
+                self.received = self.received.saturating_add(data.len() as u64);
+                return Err(self.fail(Error::Long));
+            }
+            Phase::Failed(error) => return Err(error),
+            _ => return Err(Error::State),
+        }
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.check_attached()?;
+        let kept = growth::size(self.most().saturating_sub(self.received)).min(data.len());
+        if kept > 0 {
+            self.make_room(kept)?;
+            self.body
+                .land_copy(supply(&self.pool, &self.exact, &self.options), &data[..kept]);
+        }
+        self.arrived(data.len() as u64);
+        match self.phase {
+            Phase::Failed(error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what the body lacks of a chunk and leaves the rest to the caller: with a length, the next body's head may
+    /// follow in the same chunk. Says how many bytes were taken.
+    ///
+    /// # Errors
+    /// As [`Collector::write`], but never [`Error::Long`].
+    pub fn write_some(&mut self, data: &[u8]) -> Result<usize, Error> {
+        let Some(length) = self.options.length else {
+            return self.write(data).map(|()| data.len());
+        };
+        if self.phase == Phase::Complete {
+            return Ok(0);
+        }
+        let taken = growth::size(length.saturating_sub(self.received)).min(data.len());
+        self.write(&data[..taken]).map(|()| taken)
+    }
+
+    /// A window to be filled and committed. `want` is a wish (0: none) that never fails by itself; while a window is
+    /// out the same one is given again.
+    ///
+    /// # Errors
+    /// As [`Collector::begin`], but for cancelling; [`Error::State`] when the body is complete.
+    pub fn reserve(&mut self, want: usize, cleared: bool) -> Result<Window, Error> {
+        match (self.phase, self.window) {
+            (Phase::Open, _) => {}
+            (Phase::WindowOut { asked: false }, Some(window)) => return Ok(window),
+            (Phase::Failed(error), _) => return Err(error),
+            _ => return Err(Error::State),
+        }
+        let window = self.next_window(want, cleared)?;
+        self.phase = Phase::WindowOut { asked: false };
+        Ok(window)
+    }
+
+    /// Takes the window of [`Collector::reserve`] back with `filled` bytes at its start; 0 is nothing, and not the end.
+    ///
+    /// # Safety
+    /// The first `filled` bytes of the window were written, or the window was a cleared one.
+    ///
+    /// # Errors
+    /// [`Error::State`] when no such window is out; [`Error::Contract`] when `filled` is more than its room; what
+    /// these bytes ended the body with.
+    pub unsafe fn commit(&mut self, filled: usize) -> Result<(), Error> {
+        let window = match (self.phase, self.window) {
+            (Phase::WindowOut { asked: false }, Some(window)) => window,
+            (Phase::Failed(error), _) => return Err(error),
+            _ => return Err(Error::State),
+        };
+        self.phase = Phase::Open;
+        if filled > window.room || !self.is_attached() {
+            return Err(self.breach(&window));
+        }
+        self.land(&window, filled);
+        match self.phase {
+            Phase::Failed(error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says that the source has ended.
+    ///
+    /// # Errors
+    /// [`Error::Short`] where a length was announced and not reached; the body's own error; [`Error::State`] while a
+    /// window is out or after the result was taken.
+    pub fn end(&mut self) -> Result<(), Error> {
+        match self.phase {
+            Phase::Open => self.close(),
+            Phase::Complete => Ok(()),
+            Phase::Failed(error) => Err(error),
+            Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+        }
+    }
+
+    /// Whether no more is wanted: the body is complete or taken.
+    ///
+    /// # Errors
+    /// What ended the body.
+    pub fn is_complete(&self) -> Result<bool, Error> {
+        match self.phase {
+            Phase::Open | Phase::WindowOut { .. } => Ok(false),
+            Phase::Complete | Phase::Taken => Ok(true),
+            Phase::Failed(error) => Err(error),
+        }
+    }
+
+    /// The complete body as a pooled buffer.
+    ///
+    /// # Errors
+    /// [`Error::State`] while it is not complete, with nothing changed; the body's own error; [`Error::NoMemory`],
+    /// after which the call may be made again.
+    pub fn finish(&mut self) -> Result<Buffer, Error> {
+        self.check_complete()?;
+        self.take_buffer()
+    }
+
+    /// The complete body in memory of exactly its length, from [`Options::exact_memory`].
+    ///
+    /// # Errors
+    /// As [`Collector::finish`].
+    pub fn finish_exact(&mut self) -> Result<Exact, Error> {
+        self.check_complete()?;
+        self.check_attached()?;
+        let supply = supply(&self.pool, &self.exact, &self.options);
+        let block = self.body.make_exact(supply)?;
+        let length = self.body.length;
+        let mut info = self.info();
+        info.waste = block.raw.capacity.saturating_sub(length.max(1)) as u64;
+        info.state = State::Taken;
+        self.body.clear(supply);
+        self.phase = Phase::Taken;
+        Ok(Exact::new(block, length, info, &self.exact))
+    }
+
+    /// What has come so far as a pooled buffer, after any error and while the body is open (E36).
+    ///
+    /// # Errors
+    /// [`Error::State`] while a window is out or after the result was taken; [`Error::NoMemory`], after which the call
+    /// may be made again.
+    pub fn take_partial(&mut self) -> Result<Buffer, Error> {
+        match self.phase {
+            Phase::Open | Phase::Complete | Phase::Failed(_) => self.take_buffer(),
+            Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+        }
+    }
+
+    fn check_complete(&self) -> Result<(), Error> {
+        match self.phase {
+            Phase::Complete => Ok(()),
+            Phase::Failed(error) => Err(error),
+            Phase::Open | Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+        }
+    }
+
+    fn take_buffer(&mut self) -> Result<Buffer, Error> {
+        self.check_attached()?;
+        let supply = supply(&self.pool, &self.exact, &self.options);
+        self.body.settle(supply, self.options.size_hint.is_some());
+        let mut info = self.info();
+        info.waste = self.body.waste() as u64;
+        info.state = State::Taken;
+        let buffer = Buffer::new(&mut self.body, info, &self.pool, &self.exact)?;
+        self.body = Body::default();
+        self.phase = Phase::Taken;
+        Ok(buffer)
+    }
+
+    /// Begins again for another body, with these options or the same ones, keeping up to 1 MiB of memory (E40).
+    ///
+    /// # Errors
+    /// The option that is out of range; nothing changed then.
+    pub fn reset(&mut self, options: Option<Options>) -> Result<(), InvalidOption> {
+        if let Some(options) = &options {
+            options.check()?;
+        }
+        self.discard_window();
+        let keep = if self.body.is_exact() { 0 } else { KEPT_BY_RESET };
+        self.body.restart(supply(&self.pool, &self.exact, &self.options), keep);
+        if let Some(options) = options {
+            self.options = options;
+        }
+        (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
+        (self.source_error, self.truncated, self.window) = (0, false, None);
+        self.start();
+        Ok(())
+    }
+
+    /// Statistics, state and error (E51).
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let tally = self.body.tally;
+        Info {
+            error: match self.phase {
+                Phase::Failed(error) => Some(error),
+                _ => None,
+            },
+            source_error: self.source_error,
+            truncated: self.truncated,
+            state: match self.phase {
+                Phase::Open => State::Open,
+                Phase::WindowOut { .. } => State::WindowOut,
+                Phase::Complete => State::Complete,
+                Phase::Failed(_) => State::Failed,
+                Phase::Taken => State::Taken,
+            },
+            received: self.received,
+            expected: self.options.length,
+            limit: (self.limit < ADDRESS_SPACE).then_some(self.limit),
+            length: self.body.length as u64,
+            source_calls: self.source_calls,
+            pendings: self.pendings,
+            copied: tally.copied,
+            rents: tally.rents,
+            allocations: tally.allocations,
+            allocated_bytes: tally.allocated_bytes,
+            peak_held: tally.peak_held,
+            waste: 0,
+        }
+    }
+
+    /// What has arrived so far, piece by piece, before the end too (E29).
+    pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        self.body.segments()
+    }
+
+    /// Copies from `offset` of what has arrived so far; says how many bytes.
+    pub fn copy(&self, offset: u64, target: &mut [u8]) -> usize {
+        // SAFETY: initialised bytes may be written as possibly uninitialised ones.
+        let target = unsafe { &mut *(core::ptr::from_mut(target) as *mut [core::mem::MaybeUninit<u8>]) };
+        copy_segments(self.segments(), growth::size(offset), target)
+    }
+
+    /// For hosts whose code keeps hold of a window after its call: what has arrived moves to other memory at once, and
+    /// the old memory is handed out, never to be used for a body again. `None`: there is nothing to hand out, or no
+    /// memory to move to; then the old memory stays where it is for as long as the process lives.
+    ///
+    /// Called between calls, or from [`Source::after`]; not while a window is out.
+    pub fn quarantine(&mut self) -> Option<Quarantined> {
+        let window = self.window?;
+        let supply = supply(&self.pool, &self.exact, &self.options);
+        let kept = self.body.exchange(supply, &window).ok().flatten()?;
+        Some(Quarantined::new(kept, &self.pool, &self.exact))
+    }
+
+    // ---- what the calls above have in common
+
+    fn is_cancelled(&self) -> bool {
+        self.options.cancel.as_ref().is_some_and(crate::Cancel::is_triggered)
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.phase = Phase::Failed(error);
+        error
+    }
+
+    /// The source broke its contract (E23): nothing of the call counts, the block is not used for another body.
+    fn breach(&mut self, window: &Window) -> Error {
+        self.body.spoil(window);
+        if !self.is_attached() {
+            self.lose();
+        }
+        self.fail(Error::Contract)
+    }
+
+    fn is_attached(&self) -> bool {
+        self.body.is_attached(supply(&self.pool, &self.exact, &self.options))
+    }
+
+    /// A host's memory that was taken away behind the engine's back is lost with the bytes in it.
+    fn check_attached(&mut self) -> Result<(), Error> {
+        if self.is_attached() {
+            return Ok(());
+        }
+        self.lose();
+        Err(self.fail(Error::Contract))
+    }
+
+    fn lose(&mut self) {
+        let tally = self.body.tally;
+        self.body.spoil_all();
+        self.body.clear(supply(&self.pool, &self.exact, &self.options));
+        self.body.tally = tally;
+    }
+
+    /// The most bytes of the result.
+    fn most(&self) -> u64 {
+        self.options.length.unwrap_or(self.limit).min(self.limit)
+    }
+
+    /// How many bytes the source may be asked for at most: up to the length, or one beyond it or the limit to see
+    /// whether there are more (E1, E15). At least 1 while the body is open.
+    fn allowed(&self) -> u64 {
+        let probe = match self.options.length {
+            Some(_) => u64::from(self.options.end == End::Eof),
+            None => 1,
+        };
+        (self.most() - self.received).saturating_add(probe)
+    }
+
+    /// Where a length above `max_prealloc` is to be read into an exact result: what comes before this many bytes is
+    /// staged in blocks, then the result is allocated (E8).
+    fn staged_up_to(&self) -> Option<u64> {
+        let length = self.options.length?;
+        let stages = self.options.prefer == Prefer::Exact && length > self.options.max_prealloc;
+        (stages && !self.body.is_exact()).then_some(length / 4)
+    }
+
+    fn make_room(&mut self, need: usize) -> Result<(), Error> {
+        if self
+            .staged_up_to()
+            .is_some_and(|staged| self.received.saturating_add(need as u64) > staged)
+        {
+            self.promote()?;
+        }
+        self.body
+            .make_room(supply(&self.pool, &self.exact, &self.options), need)
+    }
+
+    fn promote(&mut self) -> Result<(), Error> {
+        let length = growth::size(self.options.length.unwrap_or(0));
+        self.body
+            .promote(supply(&self.pool, &self.exact, &self.options), length)
+    }
+
+    fn next_window(&mut self, want: usize, cleared: bool) -> Result<Window, Error> {
+        self.check_attached()?;
+        let cleared = cleared || self.options.scrub || self.pool.options().scrub;
+        let mut allowed = self.allowed().min(self.options.max_window);
+        match self.staged_up_to() {
+            Some(staged) if self.received < staged => allowed = allowed.min(staged - self.received),
+            Some(_) => self.promote()?,
+            None => {}
+        }
+        let least = growth::size(allowed).min(LEAST_WINDOW);
+        let mut size = growth::size(allowed);
+        if want > 0 {
+            size = size.min(want).max(least);
+        }
+        if cleared {
+            size = size.min(growth::size(growth::ramp(self.received)));
+        }
+        let supply = supply(&self.pool, &self.exact, &self.options);
+        let window = if self.body.room() < least && self.looks_aside() {
+            self.body.side_window(size, cleared)?
+        } else {
+            if self.body.room() < least {
+                self.body.make_room(supply, least)?;
+            }
+            let clean = self.body.already_clean();
+            if cleared && clean >= LEAST_WINDOW {
+                size = size.min(clean);
+            }
+            self.body.window(size, cleared).ok_or(Error::NoMemory)?
+        };
+        self.window = Some(window);
+        Ok(window)
+    }
+
+    /// Whether the next bytes, which may be only the end, go into the side window: at the length, at the limit, or
+    /// where the last block is full for good; never while an announced length is unreached (E10).
+    fn looks_aside(&self) -> bool {
+        self.body.may_look_aside() && self.options.length.is_none_or(|length| self.received >= length)
+    }
+
+    /// Counts bytes that landed in the window.
+    fn land(&mut self, window: &Window, filled: usize) {
+        let kept = growth::size(self.most() - self.received).min(filled);
+        self.body
+            .land(supply(&self.pool, &self.exact, &self.options), window, kept);
+        self.arrived(filled as u64);
+    }
+
+    /// Counts bytes that the source delivered, and sees what they lead to.
+    fn arrived(&mut self, bytes: u64) {
+        self.received = self.received.saturating_add(bytes);
+        match self.options.length {
+            Some(length) if self.received > length => {
+                self.fail(Error::Long);
+            }
+            Some(length) if self.received == length && self.options.end == End::Length => self.phase = Phase::Complete,
+            None if self.received > self.limit && self.options.truncate => {
+                self.truncated = true;
+                self.phase = Phase::Complete;
+            }
+            None if self.received > self.limit => {
+                self.fail(Error::Limit);
+            }
+            _ => {}
+        }
+    }
+
+    /// The source has ended.
+    fn close(&mut self) -> Result<(), Error> {
+        match self.options.length {
+            Some(length) if self.received < length => Err(self.fail(Error::Short)),
+            _ => {
+                self.phase = Phase::Complete;
+                Ok(())
+            }
+        }
+    }
+
+    /// Whoever has the window may still write into it, so its block is not used again.
+    fn discard_window(&mut self) {
+        if let (Phase::WindowOut { .. }, Some(window)) = (self.phase, self.window) {
+            self.body.spoil(&window);
+        }
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.discard_window();
+        self.body.clear(supply(&self.pool, &self.exact, &self.options));
+    }
+}
+
+/// Where the body's memory comes from. A function of fields, so that the body can be borrowed beside it.
+fn supply<'a>(pool: &'a Pool, exact: &'a MemoryRef, options: &Options) -> Supply<'a> {
+    let announced = options.length.or(options.size_hint);
+    let first = growth::first(announced, options.max_prealloc, options.first_block);
+    Supply {
+        pool,
+        exact,
+        first_is_exact: options.prefer == Prefer::Exact
+            && announced.is_some_and(|announced| announced > 0 && announced <= options.max_prealloc),
+        first,
+        first_block: options.first_block,
+    }
+}

@@ -1,0 +1,195 @@
+//! Where blocks come from. One trait, several memories: a range of address space that is committed as data arrives
+//! ([`system`]), plain heap blocks ([`heap`]), and the host's own (Node's ArrayBuffers, a C program's allocator).
+//!
+//! All memory of the engine is obtained through [`Memory::allocate`] of one of these, or through [`try_place`] and
+//! [`push`] for its own bookkeeping. All of them can say no, and nothing here aborts (E31).
+
+mod heap;
+#[cfg(target_os = "linux")]
+mod system;
+
+pub use heap::{HEAP, MALLOC};
+
+use crate::shared::Shared;
+use core::alloc::Layout;
+use core::fmt;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// The unit in which touched memory is counted: the page of every platform this is built for. Where pages are larger
+/// the counts are low, never wrong about what may be read.
+pub(crate) const PAGE: usize = 4096;
+
+/// A piece of memory as a memory knows it.
+#[derive(Debug)]
+pub struct Raw {
+    /// Its first byte; stays the same while the piece is out, but for [`Memory::reallocate`].
+    pub pointer: NonNull<u8>,
+    /// Bytes that may be written now.
+    pub capacity: usize,
+    /// Bytes up to which [`Memory::grow`] may extend it in place; equal to `capacity` where it cannot.
+    pub reserve: usize,
+    /// Whatever the memory wants to know it by.
+    pub token: usize,
+    /// Whether pages are only taken when touched (true), or the whole piece counts at once (false) (E51).
+    pub lazy: bool,
+    /// Up to here bytes may be other than zero, so that a cleared window has to clear them (E49).
+    pub dirty: usize,
+}
+
+/// What a memory can do; asked for once, when a pool is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Whether pieces above [`Profile::fixed_up_to`] grow in place. Then a body that outgrows its small first block
+    /// moves into one of them; else it goes on in a list of ever-larger blocks.
+    pub grows: bool,
+    /// The largest piece that is not made to grow.
+    pub fixed_up_to: usize,
+    /// Whether the host may take a piece away behind the engine's back (a detached ArrayBuffer); asks for
+    /// [`Memory::is_attached`] before each use.
+    pub detachable: bool,
+}
+
+/// Where blocks and exact results come from.
+///
+/// # Safety
+/// A piece that was allocated stays readable and writable over its capacity, at the same address, and belongs to
+/// nobody else, until it is given to `deallocate` (or, where the profile says `detachable`, until `is_attached` says
+/// no). It is aligned to the `align` asked for.
+pub unsafe trait Memory: Send + Sync {
+    /// What this memory can do.
+    fn profile(&self) -> Profile;
+
+    /// A piece of at least `size` bytes, or `None`. `size` may be 0. `align` is 16 or 64. Where `size` is above
+    /// `profile().fixed_up_to` and the memory grows, the piece should grow in place, but need not.
+    fn allocate(&self, size: usize, align: usize) -> Option<Raw>;
+
+    /// Makes `capacity` bytes writable without moving the piece; false, with nothing changed, when it cannot.
+    /// `capacity` is above `raw.capacity` and at most `raw.reserve`.
+    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        let _ = (raw, capacity);
+        false
+    }
+
+    /// Changes the piece to exactly `size` bytes, moving it if need be, its first bytes kept; false, with nothing
+    /// changed, when it cannot. Only called for pieces that nobody else looks at.
+    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+        let _ = (raw, size);
+        false
+    }
+
+    /// Gives the pages behind the first `keep` bytes back without giving the piece back; false when it cannot.
+    /// Afterwards those bytes are zero.
+    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+        let _ = (raw, keep);
+        false
+    }
+
+    /// Whether the piece is still there; see [`Profile::detachable`].
+    fn is_attached(&self, raw: &Raw) -> bool {
+        let _ = raw;
+        true
+    }
+
+    /// Takes the piece back.
+    fn deallocate(&self, raw: Raw);
+}
+
+/// A memory that lives in a static, or one that is counted and goes with its last block.
+#[derive(Clone)]
+pub struct MemoryRef(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Fixed(&'static dyn Memory),
+    Counted(Shared<Box<dyn Memory>>),
+}
+
+impl MemoryRef {
+    /// A memory that is always there.
+    #[must_use]
+    pub const fn fixed(memory: &'static dyn Memory) -> MemoryRef {
+        MemoryRef(Kind::Fixed(memory))
+    }
+
+    /// A memory that goes when its last block has gone; `None` when no memory can be had for its count.
+    #[must_use]
+    pub fn counted<M: Memory + 'static>(memory: M) -> Option<MemoryRef> {
+        let boxed: Box<dyn Memory> = place(memory)?;
+        Some(MemoryRef(Kind::Counted(Shared::new(boxed)?)))
+    }
+
+    /// The default memory of pools: growing ranges where the system has them, heap blocks where it has not.
+    #[must_use]
+    pub const fn system() -> MemoryRef {
+        #[cfg(target_os = "linux")]
+        return MemoryRef::fixed(&system::SYSTEM);
+        #[cfg(not(target_os = "linux"))]
+        return MemoryRef::heap();
+    }
+
+    /// Heap blocks only: a body lies in a list of doubling blocks, and no address space is reserved.
+    #[must_use]
+    pub const fn heap() -> MemoryRef {
+        MemoryRef::fixed(&HEAP)
+    }
+
+    /// The default memory of exact results: malloc, realloc and free, so that C's `free` frees them.
+    #[must_use]
+    pub const fn malloc() -> MemoryRef {
+        MemoryRef::fixed(&MALLOC)
+    }
+}
+
+impl Deref for MemoryRef {
+    type Target = dyn Memory;
+
+    fn deref(&self) -> &(dyn Memory + 'static) {
+        match &self.0 {
+            Kind::Fixed(memory) => *memory,
+            Kind::Counted(memory) => &***memory,
+        }
+    }
+}
+
+impl fmt::Debug for MemoryRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.profile().fmt(formatter)
+    }
+}
+
+/// Puts a value of the engine's own on the heap.
+///
+/// # Errors
+/// The value itself when no memory can be had.
+pub fn try_place<T>(value: T) -> Result<Box<T>, T> {
+    let layout = Layout::new::<T>();
+    if layout.size() == 0 {
+        return Ok(Box::new(value)); // takes no memory
+    }
+    // SAFETY: the layout's size is not 0.
+    let pointer = unsafe { std::alloc::alloc(layout) }.cast::<T>();
+    if pointer.is_null() {
+        return Err(value);
+    }
+    // SAFETY: the pointer is fresh, not null, and has T's layout, which is what Box frees it with.
+    unsafe {
+        pointer.write(value);
+        Ok(Box::from_raw(pointer))
+    }
+}
+
+/// Puts a value of the engine's own on the heap; `None`, the value dropped, when no memory can be had.
+#[must_use]
+pub fn place<T>(value: T) -> Option<Box<T>> {
+    try_place(value).ok()
+}
+
+/// Pushes onto a list of the engine's own; gives the value back when no memory can be had.
+pub(crate) fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), T> {
+    if list.len() == list.capacity() && list.try_reserve(1).is_err() {
+        return Err(value);
+    }
+    list.push(value);
+    Ok(())
+}

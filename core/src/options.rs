@@ -1,0 +1,106 @@
+//! What a body is allowed to be, and how its memory is laid out (E1 to E5).
+
+use crate::cancel::Cancel;
+use crate::error::InvalidOption;
+use crate::memory::MemoryRef;
+
+/// The largest body there can be: the address space (E2).
+pub(crate) const ADDRESS_SPACE: u64 = isize::MAX as u64;
+
+/// How the end of a body of announced length is known (E1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum End {
+    /// Complete as soon as the length has arrived; the source is never asked for a byte beyond it.
+    #[default]
+    Length,
+    /// The source must then also say that it ends; one byte more is [`crate::Error::Long`].
+    Eof,
+}
+
+/// Which result the collector is to be ready for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Prefer {
+    /// The pooled buffer: the blocks themselves.
+    #[default]
+    Pooled,
+    /// The exact buffer: a known length is read straight into it.
+    Exact,
+}
+
+/// Options of one body. Sizes are in bytes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The body has exactly this many bytes, and that is enforced (E1). `None`: unknown.
+    pub length: Option<u64>,
+    /// About how many bytes are expected. Never an error, too small or too big (E1).
+    pub size_hint: Option<u64>,
+    /// The most bytes the body may have (E2). `None`: the pool's limit, else the address space.
+    pub limit: Option<u64>,
+    /// How the end is known where `length` is given.
+    pub end: End,
+    /// More than `limit` bytes is not an error: the result has the first `limit` bytes and says so (E17).
+    pub truncate: bool,
+    /// Windows for unsafe sources are cleared too before they are shown (E49). Safe sources always get cleared ones.
+    pub scrub: bool,
+    /// Which result the collector is to be ready for.
+    pub prefer: Prefer,
+    /// The most memory that a mere announcement can cause to be taken (E3).
+    pub max_prealloc: u64,
+    /// The size of the first block of a body of unknown length (E4).
+    pub first_block: u64,
+    /// The most bytes asked of a source at once (E4).
+    pub max_window: u64,
+    /// Where exact results come from; `None`: malloc, realloc and free.
+    pub exact_memory: Option<MemoryRef>,
+    /// Stops the body from any thread (E24).
+    pub cancel: Option<Cancel>,
+}
+
+impl Options {
+    /// Default of [`Options::max_prealloc`]: 16 MiB, the measure of the work this generalises (dotnet/runtime#109642).
+    pub const MAX_PREALLOC: u64 = 16 << 20;
+    /// Default of [`Options::first_block`].
+    pub const FIRST_BLOCK: u64 = 16 << 10;
+    /// Default of [`Options::max_window`].
+    pub const MAX_WINDOW: u64 = 1 << 20;
+    /// The smallest `first_block` and `max_window` (E5).
+    pub const SMALLEST: u64 = 4 << 10;
+    /// The largest `first_block` and `max_window` (E4, E5).
+    pub const LARGEST: u64 = 1 << 30;
+
+    /// Says which option is out of range, if one is (E5).
+    ///
+    /// # Errors
+    /// The first option that is out of range.
+    pub fn check(&self) -> Result<(), InvalidOption> {
+        for (name, came) in [("first_block", self.first_block), ("max_window", self.max_window)] {
+            if !(Options::SMALLEST..=Options::LARGEST).contains(&came) {
+                return Err(InvalidOption {
+                    name,
+                    expected: "4096 (4 KiB) to 1073741824 (1 GiB)",
+                    came,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            length: None,
+            size_hint: None,
+            limit: None,
+            end: End::Length,
+            truncate: false,
+            scrub: false,
+            prefer: Prefer::Pooled,
+            max_prealloc: Options::MAX_PREALLOC,
+            first_block: Options::FIRST_BLOCK,
+            max_window: Options::MAX_WINDOW,
+            exact_memory: None,
+            cancel: None,
+        }
+    }
+}
