@@ -131,9 +131,10 @@ impl Handle {
                 return Ok(Progress::Complete);
             };
             let answer = turn.outside(|| source.fill(window));
-            match turn.answer(answer)? {
-                Flow::Again => {}
-                Flow::Stop(progress) => return Ok(progress),
+            let flow = turn.answer(answer);
+            source.after(&mut turn);
+            if let Flow::Stop(progress) = flow? {
+                return Ok(progress);
             }
         }
     }

@@ -46,7 +46,7 @@ pub use buffer::{Buffer, Exact, Quarantined};
 pub use cancel::Cancel;
 pub use collector::{Collector, Flow};
 pub use error::{Error, InvalidOption, Progress, status_name, status_text};
-pub use handle::Handle;
+pub use handle::{Handle, Turn};
 pub use memory::{Memory, MemoryRef};
 pub use options::{End, Options, Prefer};
 pub use pool::{Pool, PoolOptions};

@@ -3,6 +3,7 @@
 use crate::cancel::Cancel;
 use crate::error::InvalidOption;
 use crate::memory::MemoryRef;
+use crate::pool::Pool;
 
 /// The largest body there can be: the address space (E2).
 pub(crate) const ADDRESS_SPACE: u64 = isize::MAX as u64;
@@ -84,6 +85,18 @@ impl Options {
         }
         Ok(())
     }
+
+    /// The most bytes that the body may have on this pool: its own limit, else the pool's, else the address space (E2).
+    pub(crate) fn limit_on(&self, pool: &Pool) -> u64 {
+        self.limit.or(pool.options().limit).unwrap_or(ADDRESS_SPACE).min(ADDRESS_SPACE)
+    }
+
+    /// Whether just so many bytes and then the end are a whole, uncut body on this pool: for hosts that hold these
+    /// bytes as an object of their own already, which can then be the result as it is.
+    #[must_use]
+    pub fn is_whole(&self, pool: &Pool, bytes: u64) -> bool {
+        bytes <= self.limit_on(pool) && self.length.is_none_or(|length| length == bytes)
+    }
 }
 
 impl Default for Options {
@@ -101,6 +114,33 @@ impl Default for Options {
             max_window: Options::MAX_WINDOW,
             exact_memory: None,
             cancel: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::PoolOptions;
+
+    #[test]
+    fn bytes_are_a_whole_body_where_neither_the_length_nor_a_limit_says_otherwise() {
+        let pool = |limit| Pool::new(PoolOptions { limit, ..PoolOptions::default() }).expect("memory");
+        let table = [
+            // length, limit, the pool's limit, whether 10 bytes are whole
+            (None, None, None, true),
+            (None, Some(10), None, true),
+            (None, Some(9), None, false),
+            (None, None, Some(9), false),
+            (None, Some(10), Some(9), true),
+            (Some(10), None, None, true),
+            (Some(9), None, None, false),
+            (Some(11), None, None, false),
+            (Some(10), Some(9), None, false),
+        ];
+        for (length, limit, pool_limit, whole) in table {
+            let options = Options { length, limit, ..Options::default() };
+            assert_eq!(options.is_whole(&pool(pool_limit), 10), whole, "{length:?} {limit:?} {pool_limit:?}");
         }
     }
 }
