@@ -108,12 +108,7 @@ impl Collector {
         } else {
             self.exact = MemoryRef::malloc();
         }
-        self.limit = self
-            .options
-            .limit
-            .or(self.pool.options().limit)
-            .unwrap_or(ADDRESS_SPACE)
-            .min(ADDRESS_SPACE);
+        self.limit = self.options.limit_on(&self.pool);
         self.phase = match self.options.length {
             // Refused before the source is asked once, and before truncation (E14).
             Some(length) if length > self.limit => Phase::Failed(Error::Limit),
