@@ -142,6 +142,8 @@ pub(crate) struct Supply<'a> {
     /// The first block is a piece of the exact result's memory, of this size.
     pub(crate) first_is_exact: bool,
     pub(crate) first: usize,
+    /// More was announced than may be taken at once: a first step of `first` is not where the body ends.
+    pub(crate) outgrows: bool,
     pub(crate) first_block: u64,
 }
 
@@ -259,7 +261,14 @@ impl Body {
         if supply.first_is_exact && supply.first >= total {
             return self.take_block(supply, supply.first, true);
         }
-        self.take_block(supply, supply.first.max(total), false)
+        let mut size = supply.first.max(total);
+        let profile = supply.pool.memory().profile();
+        if supply.outgrows && profile.grows {
+            // Sure to outgrow a small block, so what it would move later is not added to the quarter of E8. A block
+            // that grows takes no more for it before the bytes come.
+            size = size.max(profile.fixed_up_to.saturating_add(1));
+        }
+        self.take_block(supply, size, false)
     }
 
     fn take_block(&mut self, supply: Supply<'_>, size: usize, exact: bool) -> Result<(), Error> {

@@ -564,7 +564,13 @@ impl Collector {
             Some(_) => self.promote()?,
             None => {}
         }
-        let least = growth::size(allowed).min(LEAST_WINDOW);
+        let mut least = growth::size(allowed).min(LEAST_WINDOW);
+        // The byte beyond a length or limit is only there to see the end; memory that fits what is lacking is enough
+        // until that has come (E7, E10).
+        let lacking = growth::size(self.most() - self.received);
+        if lacking > 0 {
+            least = least.min(lacking);
+        }
         let mut size = growth::size(allowed);
         if want > 0 {
             size = size.min(want).max(least);
@@ -658,6 +664,7 @@ fn supply<'a>(pool: &'a Pool, exact: &'a MemoryRef, options: &Options) -> Supply
         first_is_exact: options.prefer == Prefer::Exact
             && announced.is_some_and(|announced| announced > 0 && announced <= options.max_prealloc),
         first,
+        outgrows: announced.is_some_and(|announced| announced > options.max_prealloc),
         first_block: options.first_block,
     }
 }
