@@ -16,7 +16,12 @@ fn vectors() -> std::path::PathBuf {
 #[test]
 fn every_vector_holds_in_every_drive_result_and_memory() {
     let tally = run::folder(&vectors()).expect("the vectors can be read");
-    assert!(tally.failures.is_empty(), "{} vectors failed:\n{}", tally.failures.len(), tally.failures.join("\n"));
+    assert!(
+        tally.failures.is_empty(),
+        "{} vectors failed:\n{}",
+        tally.failures.len(),
+        tally.failures.join("\n")
+    );
     assert!(tally.passed >= 110, "only {} vectors ran", tally.passed);
 }
 
@@ -24,7 +29,9 @@ fn every_vector_holds_in_every_drive_result_and_memory() {
 fn a_vector_with_an_unknown_key_or_status_is_a_failure_and_not_a_skip() {
     let refused = |text: &str| {
         let value = serde_json::from_str(text).expect("this is JSON");
-        case::parse(&value).err().map(|(name, problem)| format!("{name}: {problem}"))
+        case::parse(&value)
+            .err()
+            .map(|(name, problem)| format!("{name}: {problem}"))
     };
     let key = refused(r#"{"name": "a", "source": [], "expect": {"status": "ok", "lenght": 3}}"#);
     assert!(key.is_some_and(|problem| problem.contains("a: unknown key lenght")));
@@ -45,7 +52,11 @@ fn every_vector_has_a_name_of_its_own() {
             let cases: Vec<serde_json::Value> = serde_json::from_str(&text).expect("an array of cases");
             for value in cases {
                 let name = value["name"].as_str().expect("a name").to_owned();
-                assert!(names.insert(name.clone()), "{name} stands twice, the second time in {}", path.display());
+                assert!(
+                    names.insert(name.clone()),
+                    "{name} stands twice, the second time in {}",
+                    path.display()
+                );
             }
         }
     }

@@ -77,7 +77,11 @@ pub(crate) struct Case {
 
 /// The case, or its name (as far as it has one) and what is wrong with it.
 pub(crate) fn parse(value: &Value) -> Result<Case, (String, String)> {
-    let name = value.get("name").and_then(Value::as_str).unwrap_or("(no name)").to_owned();
+    let name = value
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or("(no name)")
+        .to_owned();
     parse_named(value, &name).map_err(|problem| (name, problem))
 }
 
@@ -95,7 +99,10 @@ fn parse_named(value: &Value, name: &str) -> Result<Case, String> {
         None => vec![Kind::Pooled, Kind::Exact],
         Some(list) => array(list)?.iter().map(kind).collect::<Result<_, _>>()?,
     };
-    let source = array(map.get("source").ok_or("source is missing")?)?.iter().map(step).collect::<Result<_, _>>()?;
+    let source = array(map.get("source").ok_or("source is missing")?)?
+        .iter()
+        .map(step)
+        .collect::<Result<_, _>>()?;
     Ok(Case {
         name: name.to_owned(),
         options: map.get("options").map_or(Ok(Options::default()), options)?,
@@ -108,7 +115,18 @@ fn parse_named(value: &Value, name: &str) -> Result<Case, String> {
 
 fn options(value: &Value) -> Result<Options, String> {
     let map = object(value)?;
-    known(map, &["length", "end", "size_hint", "limit", "max_prealloc", "max_window", "truncate"])?;
+    known(
+        map,
+        &[
+            "length",
+            "end",
+            "size_hint",
+            "limit",
+            "max_prealloc",
+            "max_window",
+            "truncate",
+        ],
+    )?;
     let mut options = Options {
         length: number(map, "length")?,
         size_hint: number(map, "size_hint")?,
@@ -141,13 +159,35 @@ fn step(value: &Value) -> Result<Step, String> {
             },
         };
         let each = number(map, "each")?.unwrap_or(u64::MAX);
-        return Ok(Step::Give { count: count("give")?, each, then });
+        return Ok(Step::Give {
+            count: count("give")?,
+            each,
+            then,
+        });
     } else if map.contains_key("pend") {
-        ("pend", Step::Answer { times: count("pend")?, then: Then::Pending })
+        (
+            "pend",
+            Step::Answer {
+                times: count("pend")?,
+                then: Then::Pending,
+            },
+        )
     } else if map.contains_key("retry") {
-        ("retry", Step::Answer { times: count("retry")?, then: Then::Retry })
+        (
+            "retry",
+            Step::Answer {
+                times: count("retry")?,
+                then: Then::Retry,
+            },
+        )
     } else if let Some(number) = map.get("error") {
-        ("error", Step::Answer { times: 1, then: Then::Failed(error_number(number)?) })
+        (
+            "error",
+            Step::Answer {
+                times: 1,
+                then: Then::Failed(error_number(number)?),
+            },
+        )
     } else if map.contains_key("over") {
         ("over", Step::Over(count("over")?))
     } else if map.contains_key("cancel") {
@@ -180,8 +220,21 @@ fn expect(value: &Value) -> Result<Expect, String> {
             "max_allocated",
         ],
     )?;
-    let status = map.get("status").and_then(Value::as_str).ok_or("expect.status is missing")?;
-    let statuses = ["ok", "invalid", "limit", "short", "long", "source", "contract", "no_progress", "cancelled"];
+    let status = map
+        .get("status")
+        .and_then(Value::as_str)
+        .ok_or("expect.status is missing")?;
+    let statuses = [
+        "ok",
+        "invalid",
+        "limit",
+        "short",
+        "long",
+        "source",
+        "contract",
+        "no_progress",
+        "cancelled",
+    ];
     if !statuses.contains(&status) {
         return Err(format!("expect.status must be one of {statuses:?}, not {status}"));
     }
@@ -205,9 +258,15 @@ fn per_kind(map: &Map<String, Value>, key: &str) -> Result<PerKind, String> {
     match map.get(key) {
         Some(Value::Object(bounds)) => {
             known(bounds, &["pooled", "exact"])?;
-            Ok(PerKind { pooled: number(bounds, "pooled")?, exact: number(bounds, "exact")? })
+            Ok(PerKind {
+                pooled: number(bounds, "pooled")?,
+                exact: number(bounds, "exact")?,
+            })
         }
-        _ => number(map, key).map(|both| PerKind { pooled: both, exact: both }),
+        _ => number(map, key).map(|both| PerKind {
+            pooled: both,
+            exact: both,
+        }),
     }
 }
 
@@ -227,11 +286,15 @@ fn known(map: &Map<String, Value>, keys: &[&str]) -> Result<(), String> {
 }
 
 fn object(value: &Value) -> Result<&Map<String, Value>, String> {
-    value.as_object().ok_or_else(|| format!("an object was expected, not {value}"))
+    value
+        .as_object()
+        .ok_or_else(|| format!("an object was expected, not {value}"))
 }
 
 fn array(value: &Value) -> Result<&Vec<Value>, String> {
-    value.as_array().ok_or_else(|| format!("a list was expected, not {value}"))
+    value
+        .as_array()
+        .ok_or_else(|| format!("a list was expected, not {value}"))
 }
 
 /// A count of bytes or calls: a number, or above 2^53 - 1 a string of digits; missing and null are none.
@@ -246,11 +309,18 @@ fn number(map: &Map<String, Value>, key: &str) -> Result<Option<u64>, String> {
 
 fn flag(map: &Map<String, Value>, key: &str) -> Result<Option<bool>, String> {
     map.get(key)
-        .map(|value| value.as_bool().ok_or_else(|| format!("{key} must be true or false, not {value}")))
+        .map(|value| {
+            value
+                .as_bool()
+                .ok_or_else(|| format!("{key} must be true or false, not {value}"))
+        })
         .transpose()
 }
 
 fn error_number(value: &Value) -> Result<i32, String> {
-    let number = value.as_i64().and_then(|number| i32::try_from(number).ok()).filter(|number| *number < 0);
+    let number = value
+        .as_i64()
+        .and_then(|number| i32::try_from(number).ok())
+        .filter(|number| *number < 0);
     number.ok_or_else(|| format!("an error is a negative 32-bit number, not {value}"))
 }

@@ -3,6 +3,7 @@
 use super::case::{self, Case, Drive, Kind, Step};
 use super::script::{Paint, Script};
 use brimful::{Cancel, Collector, Error, FromFn, Info, MemoryRef, Options, Pool, PoolOptions, Prefer, Progress};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// How many cases passed, and a line for each that did not.
@@ -16,8 +17,10 @@ pub(crate) struct Tally {
 pub(crate) fn folder(folder: &Path) -> Result<Tally, String> {
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = std::fs::read_dir(folder).map_err(problem)?;
-    let mut files =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(problem)?;
+    let mut files = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(problem)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     if files.is_empty() {
@@ -44,8 +47,9 @@ fn check(case: &Case, paint: &Paint) -> Result<(), String> {
     for &drive in &case.drives {
         for &kind in &case.kinds {
             for (name, memory) in [("default", PoolOptions::default().memory), ("list", MemoryRef::heap())] {
-                let outcome = std::panic::catch_unwind(|| run(case, drive, kind, memory, paint))
-                    .unwrap_or_else(|_| Err("panicked".into()));
+                // A panic of the engine is a failure of this case and not the end of the others.
+                let attempt = AssertUnwindSafe(|| run(case, drive, kind, memory, paint));
+                let outcome = catch_unwind(attempt).unwrap_or_else(|_| Err("panicked".into()));
                 let held = outcome.and_then(|outcome| compare(case, drive, kind, &outcome));
                 held.map_err(|problem| format!("{drive:?}, {kind:?}, {name} memory: {problem}").to_lowercase())?;
             }
@@ -66,12 +70,31 @@ struct Outcome {
 }
 
 fn run(case: &Case, drive: Drive, kind: Kind, memory: MemoryRef, paint: &Paint) -> Result<Outcome, String> {
-    let pool = Pool::new(PoolOptions { memory, ..PoolOptions::default() }).ok_or("no memory for a pool")?;
+    let pool = Pool::new(PoolOptions {
+        memory,
+        ..PoolOptions::default()
+    })
+    .ok_or("no memory for a pool")?;
     let cancel = Cancel::new().ok_or("no memory for a cancel")?;
-    let prefer = if kind == Kind::Exact { Prefer::Exact } else { Prefer::Pooled };
-    let options = Options { prefer, cancel: Some(cancel.clone()), ..case.options.clone() };
-    let mut outcome =
-        Outcome { status: "ok", length: None, partial: None, pendings: 0, calls: 0, asked: 0, info: None };
+    let prefer = if kind == Kind::Exact {
+        Prefer::Exact
+    } else {
+        Prefer::Pooled
+    };
+    let options = Options {
+        prefer,
+        cancel: Some(cancel.clone()),
+        ..case.options.clone()
+    };
+    let mut outcome = Outcome {
+        status: "ok",
+        length: None,
+        partial: None,
+        pendings: 0,
+        calls: 0,
+        asked: 0,
+        info: None,
+    };
     let Ok(mut collector) = Collector::new(&pool, options) else {
         outcome.status = "invalid";
         return Ok(outcome);
@@ -83,17 +106,23 @@ fn run(case: &Case, drive: Drive, kind: Kind, memory: MemoryRef, paint: &Paint) 
             (outcome.calls, outcome.asked) = (script.calls, script.asked);
             driven
         }
-        Drive::Push => gives(case, |count, each, given| push(&mut collector, paint, count, each, given))
-            .and_then(|()| collector.end()),
-        Drive::Window => gives(case, |count, each, given| fill(&mut collector, paint, count, each, given))
-            .and_then(|()| collector.end()),
+        Drive::Push => gives(case, |count, each, given| {
+            push(&mut collector, paint, count, each, given)
+        })
+        .and_then(|()| collector.end()),
+        Drive::Window => gives(case, |count, each, given| {
+            fill(&mut collector, paint, count, each, given)
+        })
+        .and_then(|()| collector.end()),
     };
     match driven {
         Ok(()) => take(&mut collector, kind, paint, &mut outcome)?,
         Err(error) => {
             outcome.status = error.name();
             outcome.info = Some(collector.info());
-            let partial = collector.take_partial().map_err(|error| format!("take_partial: {}", error.name()))?;
+            let partial = collector
+                .take_partial()
+                .map_err(|error| format!("take_partial: {}", error.name()))?;
             outcome.partial = Some(partial.len() as u64);
             painted(paint, partial.segments())?;
         }
@@ -177,8 +206,11 @@ fn fill(collector: &mut Collector, paint: &Paint, count: usize, each: usize, mut
         let window = collector.reserve(end - given, true)?;
         let length = window.room.min(each).min(end - given);
         // SAFETY: reserve hands out a cleared window of `room` bytes that nobody else uses until commit.
-        paint.fill(given, unsafe { std::slice::from_raw_parts_mut(window.pointer.as_ptr(), length) });
-        collector.commit(length)?;
+        paint.fill(given, unsafe {
+            std::slice::from_raw_parts_mut(window.pointer.as_ptr(), length)
+        });
+        // SAFETY: the first `length` bytes of the window were just painted.
+        unsafe { collector.commit(length) }?;
         given += length;
     }
     Ok(())
@@ -212,12 +244,18 @@ fn compare(case: &Case, drive: Drive, kind: Kind, outcome: &Outcome) -> Result<(
     if let Some(number) = expect.source_error
         && info.map(|info| info.source_error) != Some(number)
     {
-        return Err(format!("source_error: expected {number}, came {:?}", info.map(|info| info.source_error)));
+        return Err(format!(
+            "source_error: expected {number}, came {:?}",
+            info.map(|info| info.source_error)
+        ));
     }
     if let Some(truncated) = expect.truncated
         && info.map(|info| info.truncated) != Some(truncated)
     {
-        return Err(format!("truncated: expected {truncated}, came {:?}", info.map(|info| info.truncated)));
+        return Err(format!(
+            "truncated: expected {truncated}, came {:?}",
+            info.map(|info| info.truncated)
+        ));
     }
     if drive == Drive::Pull {
         same("pendings", expect.pendings, Some(outcome.pendings))?;
@@ -225,5 +263,9 @@ fn compare(case: &Case, drive: Drive, kind: Kind, outcome: &Outcome) -> Result<(
         at_most("bytes asked for", expect.max_asked, Some(outcome.asked))?;
     }
     at_most("bytes copied", expect.max_copied.of(kind), info.map(|info| info.copied))?;
-    at_most("bytes allocated", expect.max_allocated.of(kind), info.map(|info| info.allocated_bytes))
+    at_most(
+        "bytes allocated",
+        expect.max_allocated.of(kind),
+        info.map(|info| info.allocated_bytes),
+    )
 }

@@ -31,7 +31,11 @@ impl Paint {
         for part in bytes.chunks(PERIODS) {
             let piece = self.piece(offset, part.len());
             if part != piece {
-                return part.iter().zip(piece).position(|(came, painted)| came != painted).map(|at| offset + at);
+                return part
+                    .iter()
+                    .zip(piece)
+                    .position(|(came, painted)| came != painted)
+                    .map(|at| offset + at);
             }
             offset += part.len();
         }
@@ -52,7 +56,15 @@ pub(crate) struct Script<'a> {
 
 impl<'a> Script<'a> {
     pub(crate) fn new(steps: &'a [Step], paint: &'a Paint, cancel: &'a Cancel) -> Script<'a> {
-        let mut script = Script { steps, done: 0, given: 0, paint, cancel, calls: 0, asked: 0 };
+        let mut script = Script {
+            steps,
+            done: 0,
+            given: 0,
+            paint,
+            cancel,
+            calls: 0,
+            asked: 0,
+        };
         script.cancel_if_next();
         script
     }
@@ -86,14 +98,20 @@ impl<'a> Script<'a> {
                     return Answer::filled(filled);
                 }
                 self.next_step();
-                Answer { filled, then: then.into() }
+                Answer {
+                    filled,
+                    then: then.into(),
+                }
             }
             Some(Step::Answer { times, then }) => {
                 self.done += 1;
                 if self.done >= times {
                     self.next_step();
                 }
-                Answer { filled: 0, then: then.into() }
+                Answer {
+                    filled: 0,
+                    then: then.into(),
+                }
             }
             Some(Step::Over(by)) => {
                 self.next_step();
