@@ -1,0 +1,216 @@
+//! Sources, and whole bodies in one call.
+
+use brimful_core::memory::place;
+use brimful_core::{Answer, Collector, Error, Progress, Source, Window};
+use core::ffi::c_void;
+use core::ptr;
+
+use crate::buffer::brimful_buffer;
+use crate::collector::brimful_collector;
+use crate::guard::{self, Fill, Out};
+use crate::info::brimful_info;
+use crate::options::{self, BRIMFUL_PREFER_EXACT, brimful_options};
+use crate::pool::{self, brimful_pool};
+use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
+
+/// A source that is asked for bytes: puts at most `room` bytes at the start of `window` and says in *filled how many.
+/// *filled is 0 before the call, `room` is never 0. The answer is one of
+///   BRIMFUL_OK       *filled bytes came; with 0 bytes this is the end of the body. Few bytes are normal.
+///   BRIMFUL_PENDING  nothing more now; the call around it returns and can be made again later
+///   BRIMFUL_RETRY    interrupted; asked again at once
+///   negative         an error of your own: the call returns BRIMFUL_ERR_SOURCE and brimful_info keeps the number
+/// and bytes may come with each of them; they count, and before what comes with them. *filled above `room`, and an
+/// answer that is none of these, is BRIMFUL_ERR_CONTRACT, and nothing of that call counts.
+///
+/// The window's memory is write-only: what is in it may be anything, bytes of other bodies too (see BRIMFUL_SCRUB).
+/// It must not be used after the callback has returned.
+///
+/// Threads: called on the thread of the call that it is given to, only during that call. It must not throw, nor
+/// longjmp out. Calls on the collector that it is called by answer BRIMFUL_ERR_BUSY, but brimful_collector_info works,
+/// and brimful_collector_free takes effect when the call around it returns. Everything else may be called.
+/// Lifetime: neither it nor `context` is used after that call has returned.
+pub type brimful_read_fn = Option<
+    unsafe extern "C" fn(context: *mut c_void, window: *mut c_void, room: usize, filled: *mut usize) -> brimful_status,
+>;
+
+/// The caller's callback, as a source of the engine.
+pub(crate) struct Callback {
+    read: unsafe extern "C" fn(*mut c_void, *mut c_void, usize, *mut usize) -> brimful_status,
+    context: *mut c_void,
+}
+
+impl Callback {
+    pub(crate) fn new(read: brimful_read_fn, context: *mut c_void) -> Result<Callback, Error> {
+        read.map(|read| Callback { read, context }).ok_or(Error::Invalid)
+    }
+}
+
+// SAFETY: the header requires the callback to write into the window only, during the call only, and that the bytes it
+// claims were written.
+unsafe impl Source for Callback {
+    const CLEARED: bool = false;
+
+    fn fill(&mut self, window: Window) -> Answer {
+        let mut filled = 0;
+        // SAFETY: the header's contract of brimful_read_fn; the window is writable for `room` bytes during the call.
+        let status = unsafe {
+            (self.read)(
+                self.context,
+                window.pointer.as_ptr().cast(),
+                window.room,
+                &raw mut filled,
+            )
+        };
+        Answer::from_status(status, filled)
+    }
+}
+
+/// Reads a whole body from `read` and gives it as a pooled buffer. pool NULL is the default pool, options NULL every
+/// default; `context` goes to the callback as it is.
+///
+/// BRIMFUL_OK: *buffer has the body and is yours, to be given back with brimful_buffer_release; *rest is NULL.
+/// Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
+/// brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+///   BRIMFUL_PENDING     the source has nothing now: go on with brimful_collector_read on *rest
+///   BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET   nothing changed: the same. (Where not even *rest could be had, it is
+///                       NULL and what came is gone.)
+///   BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED   the body ended; what came is to
+///                       be had with brimful_collector_take_partial on *rest
+///   BRIMFUL_ERR_STATE   the source has nothing now and rest is NULL, so there was nowhere to put what came; it is gone
+///   BRIMFUL_ERR_INVALID read or buffer is NULL, or an option is out of range; the source was not called
+///   BRIMFUL_ERR_PANIC   the library failed inside
+/// rest may be NULL; what came before an error is then gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_collect(
+    pool: *mut brimful_pool,
+    options: *const brimful_options,
+    read: brimful_read_fn,
+    context: *mut c_void,
+    buffer: *mut *mut brimful_buffer,
+    rest: *mut *mut brimful_collector,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable.
+        let (buffer, rest) = unsafe { (Out::new(buffer, ptr::null_mut()), Out::new(rest, ptr::null_mut()).ok()) };
+        // SAFETY: the conventions: a struct is readable over its struct_size.
+        let given = unsafe { options::read(options) }?;
+        let deliver = buffer.map(|buffer| {
+            move |collector: &mut Collector| {
+                buffer.set(collector.finish()?.into_raw().cast().as_ptr());
+                Ok(())
+            }
+        });
+        // SAFETY: passed on from the caller.
+        unsafe { collect(pool, given, Callback::new(read, context), deliver, rest) }
+    })
+}
+
+/// Reads a whole body from `read` and gives it as an exact buffer: memory of exactly its length. As brimful_collect,
+/// but that options.prefer is taken as BRIMFUL_PREFER_EXACT.
+///
+/// BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with options.allocator
+/// where one was given. For length 0 *data is not NULL and is to be freed too. *rest is NULL.
+/// Anything else: *data is NULL, *length 0, and *rest is as with brimful_collect, as are the statuses. data or length
+/// NULL is BRIMFUL_ERR_INVALID. A body that is complete, for which no exact memory could be had, is in *rest too:
+/// call brimful_collector_finish_exact or brimful_collector_finish on it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_collect_exact(
+    pool: *mut brimful_pool,
+    options: *const brimful_options,
+    read: brimful_read_fn,
+    context: *mut c_void,
+    data: *mut *mut c_void,
+    length: *mut usize,
+    rest: *mut *mut brimful_collector,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable.
+        let (data, length, rest) = unsafe {
+            (
+                Out::new(data, ptr::null_mut()),
+                Out::new(length, 0),
+                Out::new(rest, ptr::null_mut()).ok(),
+            )
+        };
+        // SAFETY: the conventions: a struct is readable over its struct_size.
+        let given = unsafe { options::read(options) }?;
+        let deliver = data.and_then(|data| Ok((data, length?))).map(|(data, length)| {
+            move |collector: &mut Collector| {
+                let (pointer, bytes, _) = collector.finish_exact()?.into_raw_parts();
+                data.set(pointer.as_ptr().cast());
+                length.set(bytes);
+                Ok(())
+            }
+        });
+        let given = brimful_options {
+            prefer: BRIMFUL_PREFER_EXACT,
+            ..given
+        };
+        // SAFETY: passed on from the caller.
+        unsafe { collect(pool, given, Callback::new(read, context), deliver, rest) }
+    })
+}
+
+/// What both have in common. The collector lives on the stack; it is put on the heap only if it has to outlive the
+/// call, so that a small body costs no more than its block.
+///
+/// # Safety
+/// `pool`, and what `given` points to, are what the header says.
+unsafe fn collect(
+    pool: *mut brimful_pool,
+    given: brimful_options,
+    source: Result<Callback, Error>,
+    deliver: Result<impl FnOnce(&mut Collector) -> Result<(), Error>, Error>,
+    rest: Option<Out<*mut brimful_collector>>,
+) -> Result<brimful_status, Error> {
+    let info = if given.info.is_null() {
+        None
+    } else {
+        // SAFETY: the conventions: a struct to be filled is writable over its struct_size.
+        Some(unsafe { Fill::new(given.info) }?)
+    };
+    let begun = || -> Result<_, Error> {
+        let (source, deliver) = (source?, deliver?);
+        // SAFETY: passed on from the caller.
+        let (pool, options) = unsafe { (pool::borrow(pool), given.to_engine()?) };
+        Ok((source, deliver, Collector::new(&pool, options)?))
+    };
+    let mut numbers = brimful_info::NOTHING;
+    let status = match begun() {
+        Err(error) => error.code(),
+        Ok((mut source, deliver, mut collector)) => {
+            let outcome = collector.read(&mut source).and_then(|progress| match progress {
+                Progress::Complete => deliver(&mut collector).map(|()| BRIMFUL_OK),
+                Progress::Pending => Ok(BRIMFUL_PENDING),
+            });
+            if info.is_some() {
+                numbers = collector.info().into();
+            }
+            let status = outcome.unwrap_or_else(Error::code);
+            if status == BRIMFUL_OK {
+                status
+            } else {
+                keep(collector, status, rest)
+            }
+        }
+    };
+    if let Some(info) = info {
+        info.set(&brimful_info { status, ..numbers });
+    }
+    Ok(status)
+}
+
+/// Hands the collector of a body that did not end well to the caller, if there is a place for it (E22).
+fn keep(collector: Collector, status: brimful_status, rest: Option<Out<*mut brimful_collector>>) -> brimful_status {
+    match rest {
+        Some(rest) => match place(brimful_collector::new(collector)) {
+            Some(handle) => {
+                rest.set(Box::into_raw(handle));
+                status
+            }
+            None => Error::NoMemory.code(),
+        },
+        None if status == BRIMFUL_PENDING => BRIMFUL_ERR_STATE,
+        None => status,
+    }
+}

@@ -1,0 +1,151 @@
+//! The checked-in header is what cbindgen makes of this crate's source, and it is a manual.
+//!
+//! `BLESS=1 cargo test -p brimful-ffi --test header` writes it anew.
+
+use std::path::{Path, PathBuf};
+
+/// The files whose public items make the header, in the order in which a reader meets them.
+const NOUNS: [&str; 8] = [
+    "status",
+    "options",
+    "memory",
+    "info",
+    "cancel",
+    "pool",
+    "collect",
+    "collector",
+];
+const LAST: &str = "buffer";
+
+fn crate_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn generated() -> String {
+    let config = cbindgen::Config {
+        language: cbindgen::Language::C,
+        cpp_compat: true,
+        header: Some(read(crate_root().join("header/begin.h")).trim_end().into()),
+        after_includes: Some(format!("\n{}", read(crate_root().join("header/init.h")).trim_end())),
+        include_guard: Some("BRIMFUL_H".into()),
+        no_includes: true,
+        sys_includes: vec!["stddef.h".into(), "stdint.h".into()],
+        usize_is_size_t: true,
+        style: cbindgen::Style::Both,
+        documentation_style: cbindgen::DocumentationStyle::Doxy,
+        line_length: 120,
+        function: cbindgen::FunctionConfig { sort_by: Some(cbindgen::SortKey::None), ..Default::default() },
+        ..Default::default()
+    };
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for noun in NOUNS.iter().chain([&LAST]) {
+        builder = builder.with_src(crate_root().join("src").join(noun).with_extension("rs"));
+    }
+    let mut header = Vec::new();
+    builder.generate().expect("the source is sound").write(&mut header);
+    with_parentheses(&String::from_utf8(header).expect("the source is UTF-8"))
+}
+
+/// `#define X -1` as `#define X (-1)`, so that the macro is one operand wherever it stands.
+fn with_parentheses(header: &str) -> String {
+    let mut lines = String::new();
+    for line in header.lines() {
+        match line.split_once(" -") {
+            Some((name, number)) if name.starts_with("#define ") => lines += &format!("{name} (-{number})"),
+            _ => lines += line,
+        }
+        lines += "\n";
+    }
+    lines
+}
+
+fn header_path() -> PathBuf {
+    crate_root().join("../include/brimful.h")
+}
+
+#[test]
+fn the_checked_in_header_is_the_generated_one() {
+    let generated = generated();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(header_path(), &generated).expect("the header can be written");
+    }
+    let checked_in = read(header_path());
+    if generated != checked_in {
+        let line = generated.lines().zip(checked_in.lines()).position(|(new, old)| new != old);
+        panic!(
+            "include/brimful.h is not what the source says (first difference in line {}); \
+             run: BLESS=1 cargo test -p brimful-ffi --test header",
+            line.map_or_else(|| "at its end".into(), |line| (line + 1).to_string())
+        );
+    }
+}
+
+/// Whether each byte of the header lies in a comment.
+fn comments(header: &str) -> Vec<bool> {
+    let (mut inside, mut marks) = (false, Vec::with_capacity(header.len()));
+    let bytes = header.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !inside && bytes[at..].starts_with(b"/*") {
+            inside = true;
+        }
+        marks.push(inside);
+        if inside && at > 0 && bytes[at - 1..].starts_with(b"*/") {
+            inside = false;
+        }
+        at += 1;
+    }
+    marks
+}
+
+#[test]
+fn at_least_three_fifths_of_the_header_are_comment() {
+    let header = read(header_path());
+    let marks = comments(&header);
+    let visible = header.bytes().zip(marks).filter(|(byte, _)| !byte.is_ascii_whitespace());
+    let (mut all, mut comment) = (0_u32, 0_u32);
+    for (_, marked) in visible {
+        all += 1;
+        comment += u32::from(marked);
+    }
+    assert!(comment * 5 >= all * 3, "{comment} of {all} visible characters");
+}
+
+#[test]
+fn every_function_type_field_and_macro_has_a_comment_before_it() {
+    let header = read(header_path());
+    let lines: Vec<&str> = header.lines().collect();
+    let declares = |line: &str| {
+        let name = |line: &str| line.contains("brimful_") && !line.starts_with(' ');
+        let internal = line.starts_with("#define BRIMFUL_H") || line.starts_with("extern \"C\"");
+        (line.starts_with("#define BRIMFUL_") && !internal)
+            || (name(line) && (line.ends_with(';') || line.ends_with('(') || line.ends_with(',') || line.ends_with('{')))
+                && !line.starts_with('}')
+                && !line.starts_with(" *")
+    };
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| declares(line)) {
+        assert!(number > 0 && lines[number - 1].trim_end().ends_with("*/"), "no comment before line {}: {line}", number + 1);
+    }
+}
+
+#[test]
+fn each_type_ends_its_comment_with_its_thread_rule_and_its_lifetime_rule() {
+    let header = read(header_path());
+    let types: Vec<usize> = header.match_indices("\ntypedef ").map(|(at, _)| at).collect();
+    assert!(types.len() >= 12, "{}", types.len());
+    for at in types {
+        let name = header[at + 1..].lines().next().unwrap_or_default();
+        if name.contains("int32_t") {
+            continue; // a number
+        }
+        let comment = &header[..at];
+        let comment = &comment[comment.rfind("/*").expect("a comment")..];
+        let (threads, lifetime) = (comment.find("Threads:"), comment.find("Lifetime:"));
+        assert!(threads.is_some() && threads < lifetime, "{name}");
+    }
+}
