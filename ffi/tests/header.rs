@@ -39,7 +39,10 @@ fn generated() -> String {
         style: cbindgen::Style::Both,
         documentation_style: cbindgen::DocumentationStyle::Doxy,
         line_length: 120,
-        function: cbindgen::FunctionConfig { sort_by: Some(cbindgen::SortKey::None), ..Default::default() },
+        function: cbindgen::FunctionConfig {
+            sort_by: Some(cbindgen::SortKey::None),
+            ..Default::default()
+        },
         ..Default::default()
     };
     let mut builder = cbindgen::Builder::new().with_config(config);
@@ -76,7 +79,10 @@ fn the_checked_in_header_is_the_generated_one() {
     }
     let checked_in = read(header_path());
     if generated != checked_in {
-        let line = generated.lines().zip(checked_in.lines()).position(|(new, old)| new != old);
+        let line = generated
+            .lines()
+            .zip(checked_in.lines())
+            .position(|(new, old)| new != old);
         panic!(
             "include/brimful.h is not what the source says (first difference in line {}); \
              run: BLESS=1 cargo test -p brimful-ffi --test header",
@@ -107,7 +113,10 @@ fn comments(header: &str) -> Vec<bool> {
 fn at_least_three_fifths_of_the_header_are_comment() {
     let header = read(header_path());
     let marks = comments(&header);
-    let visible = header.bytes().zip(marks).filter(|(byte, _)| !byte.is_ascii_whitespace());
+    let visible = header
+        .bytes()
+        .zip(marks)
+        .filter(|(byte, _)| !byte.is_ascii_whitespace());
     let (mut all, mut comment) = (0_u32, 0_u32);
     for (_, marked) in visible {
         all += 1;
@@ -124,12 +133,17 @@ fn every_function_type_field_and_macro_has_a_comment_before_it() {
         let name = |line: &str| line.contains("brimful_") && !line.starts_with(' ');
         let internal = line.starts_with("#define BRIMFUL_H") || line.starts_with("extern \"C\"");
         (line.starts_with("#define BRIMFUL_") && !internal)
-            || (name(line) && (line.ends_with(';') || line.ends_with('(') || line.ends_with(',') || line.ends_with('{')))
+            || (name(line)
+                && (line.ends_with(';') || line.ends_with('(') || line.ends_with(',') || line.ends_with('{')))
                 && !line.starts_with('}')
                 && !line.starts_with(" *")
     };
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| declares(line)) {
-        assert!(number > 0 && lines[number - 1].trim_end().ends_with("*/"), "no comment before line {}: {line}", number + 1);
+        assert!(
+            number > 0 && lines[number - 1].trim_end().ends_with("*/"),
+            "no comment before line {}: {line}",
+            number + 1
+        );
     }
 }
 
