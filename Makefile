@@ -1,0 +1,107 @@
+# The commands a person types. Each does its own set-up, and only what has changed is built again.
+# Needed: Rust, Python 3.11 or later with pip and venv, Node 20 or later with npm, make and a C compiler.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+VECTORS ?= tests/vectors
+PYTHON ?= python3
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+MAJOR := $(firstword $(subst ., ,$(VERSION)))
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RELEASE := $(TARGET)/release
+VENV := .venv/bin
+
+files = $(shell find $(1) -type f $(if $(2),-name '$(2)') -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
+WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
+
+.PHONY: help demo test check vectors dist install clean rust library
+
+help:  ## Say what can be made
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+demo: build/tools.done build/python.done build/node.done build/c.done  ## Read bodies from a real HTTP server through C, Python and Node
+	$(VENV)/python examples/demo/demo.py
+
+test: build/tools.done build/python.done build/node.done build/c.done rust  ## Run every test on every surface
+	$(VENV)/python tests/suite.py test
+
+vectors: build/tools.done build/python.done build/node.done build/c.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
+	$(VENV)/python tests/suite.py vectors "$(abspath $(VECTORS))"
+
+check: build/tools.done build/python.done build/types.done  ## Formatting, lints, header and export list, type stubs
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test -p brimful-ffi --test header --test library
+	$(VENV)/python -m mypy.stubtest brimful
+	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
+	cd bindings-node && node_modules/.bin/tsc -p .
+
+dist: build/python.done build/node.done build/c.done  ## Lay the wheel, the npm package and the C tree under dist/
+	@ls -1 dist/*.whl dist/*.tgz dist/prefix/lib/libbrimful.* dist/prefix/include/*.h dist/prefix/lib/pkgconfig/*.pc
+
+install: library  ## Install the C library; PREFIX=/usr/local DESTDIR=
+	install -d "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/include"
+	install -m 755 $(RELEASE)/libbrimful.so "$(DESTDIR)$(PREFIX)/lib/libbrimful.so.$(VERSION)"
+	ln -sf libbrimful.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/libbrimful.so.$(MAJOR)"
+	ln -sf libbrimful.so.$(MAJOR) "$(DESTDIR)$(PREFIX)/lib/libbrimful.so"
+	install -m 644 $(RELEASE)/libbrimful.a "$(DESTDIR)$(PREFIX)/lib/libbrimful.a"
+	install -m 644 include/brimful.h "$(DESTDIR)$(PREFIX)/include/brimful.h"
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' ffi/brimful.pc.in > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/brimful.pc"
+
+clean:  ## Remove everything that was built, the downloaded tools too
+	rm -rf build dist .venv bindings-node/node_modules
+	cargo clean
+
+# ---- tools
+
+build/tools.done: tests/requirements.txt
+	@mkdir -p build
+	test -x $(VENV)/python || $(PYTHON) -m venv .venv
+	$(VENV)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@touch $@
+
+# ---- Rust and C: cargo itself sees what has changed
+
+rust:
+	cargo build --release -p brimful --examples
+
+library:
+	cargo build --release -p brimful-ffi
+
+build/c.done: $(WORKSPACE) Makefile include/brimful.h $(call files,ffi tests/c examples/c)
+	rm -rf dist/prefix
+	$(MAKE) --no-print-directory install PREFIX="$(CURDIR)/dist/prefix" DESTDIR=
+	$(MAKE) --no-print-directory -C tests/c all PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
+	@touch $@
+
+# ---- Python: the wheel, installed where the tests find it
+
+build/python.done: build/tools.done $(WORKSPACE) $(call files,bindings-python)
+	@mkdir -p dist
+	rm -f dist/*.whl
+	$(VENV)/maturin build --release --manifest-path bindings-python/Cargo.toml --out dist
+	$(VENV)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	@touch $@
+
+# ---- Node: the packed package, installed where the tests find it
+
+build/node.done: $(WORKSPACE) $(call files,bindings-node)
+	@mkdir -p dist build/node
+	rm -f dist/*.tgz
+	cargo build --release -p brimful-node
+	cp $(RELEASE)/libbrimful_node.so bindings-node/brimful.node
+	cd bindings-node && npm pack --silent --pack-destination ../dist
+	rm -rf build/node/node_modules build/node/test
+	cd build/node && echo '{ "private": true }' > package.json && npm install --silent --no-save ../../dist/*.tgz
+	cp -r bindings-node/test build/node/test
+	@touch $@
+
+build/types.done: bindings-node/package.json
+	@mkdir -p build
+	cd bindings-node && npm install --silent --no-package-lock
+	@touch $@

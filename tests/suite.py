@@ -1,0 +1,127 @@
+"""Runs the test suites one after the other and tells at the end what was skipped, and how each suite closed.
+
+    python3 tests/suite.py test              every suite; all run, also when one has failed
+    python3 tests/suite.py vectors DIR       the conformance vectors in DIR on every surface
+
+The Makefile has built and installed everything before. Output is shown as it comes and kept in build/logs.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "logs"
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+PREFIX = str(ROOT / "dist" / "prefix")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
+
+
+@dataclass
+class Suite:
+    name: str
+    command: list[str]
+    closing: str  # which of its lines it closes with
+    skipped: str = r"(?!)"  # which of its lines name a skipped test
+    folder: Path = ROOT
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> "Outcome":
+        print(f"\n== {self.name}: {' '.join(self.command)}", flush=True)
+        lines = []
+        with open(LOGS / f"{self.name}.log", "w") as log:
+            process = subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=os.environ | self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+            for line in process.stdout:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+                log.write(line)
+                lines.append(line.rstrip("\n"))
+        closing = [line for line in lines if re.search(self.closing, line)]
+        skipped = [line.strip() for line in lines if re.search(self.skipped, line)]
+        # A suite that says nothing at its end did not run to its end.
+        return Outcome(self.name, process.wait() == 0 and bool(closing), closing, skipped)
+
+
+@dataclass
+class Outcome:
+    name: str
+    passed: bool
+    closing: list[str]
+    skipped: list[str]
+
+
+def vectors(folder: str) -> list[Suite]:
+    runners = {
+        "rust": [str(TARGET / "release" / "examples" / "vectors")],
+        "c": [str(ROOT / "build" / "c" / "vectors")],
+        "python": [PYTHON, "bindings-python/tests/vectors.py"],
+        "node": ["node", "build/node/test/vectors.mjs"],
+    }
+    return [
+        Suite(f"vectors-{name}", [*command, folder], rf"^{name}: \d+ passed, \d+ failed$")
+        for name, command in runners.items()
+    ]
+
+
+def suites() -> list[Suite]:
+    return [
+        Suite(
+            "cargo",
+            ["cargo", "test", "--workspace", "--exclude", "brimful-python", "--exclude", "brimful-node"],
+            r"^test result: ",
+            r"^test .* \.\.\. ignored",
+        ),
+        *vectors("tests/vectors"),
+        Suite(
+            "c",
+            ["make", "--no-print-directory", "-C", "tests/c", "test", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'c'}"],
+            r"^c: \d+ passed",
+            r"(?i)^\s*skip",
+        ),
+        Suite(
+            "python",
+            [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings-python/tests", "tests/end_to_end"],
+            r"^=+ .*(passed|failed|error).* =+$",
+            r"^SKIPPED ",
+        ),
+        Suite("node", ["node", "--test", "test/"], r"^# (tests|pass|fail|skipped) \d+", r"# SKIP", ROOT / "build" / "node"),
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["test"]:
+            chosen = suites()
+        case ["vectors", folder]:
+            chosen = vectors(folder)
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    LOGS.mkdir(parents=True, exist_ok=True)
+    outcomes = [suite.run() for suite in chosen]
+
+    skipped = [(outcome.name, line) for outcome in outcomes for line in outcome.skipped]
+    print(f"\n== skipped tests: {len(skipped)}")
+    for name, line in skipped:
+        print(f"{name}: {line}")
+    failed = [outcome.name for outcome in outcomes if not outcome.passed]
+    print(f"\n== failed suites: {', '.join(failed) or 'none'}")
+    for outcome in outcomes:
+        print("\n".join(outcome.closing) or f"{outcome.name}: did not run to its end")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
