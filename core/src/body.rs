@@ -77,11 +77,12 @@ impl Block {
     }
 
     /// Gives the block back to where it came from.
-    pub(crate) fn release(self, pool: &Pool, exact: &MemoryRef) {
+    pub(crate) fn release(mut self, pool: &Pool, exact: &MemoryRef) {
         if self.leaked {
             return;
         }
         if self.pooled {
+            self.spoiled = self.spoiled || !pool.memory().recycle(&mut self.raw);
             pool.release(self)
         } else {
             exact.deallocate(self.raw)
@@ -358,7 +359,7 @@ impl Body {
     }
 
     /// A window of at most `size` bytes at the end of the last block.
-    pub(crate) fn window(&mut self, size: usize, cleared: bool) -> Option<Window> {
+    pub(crate) fn window(&mut self, supply: Supply<'_>, size: usize, cleared: bool) -> Option<Window> {
         let clean_to = self.clean_to;
         let block = self.blocks.last_mut()?;
         let room = size.min(block.granted - block.used);
@@ -366,13 +367,27 @@ impl Body {
         // SAFETY: used <= granted <= capacity.
         let pointer = unsafe { block.raw.pointer.add(block.used) };
         if cleared {
+            let memory = if block.pooled {
+                supply.pool.memory()
+            } else {
+                supply.exact
+            };
+            let shows_all = memory.profile().detachable;
             let from = block.used.max(clean_to);
-            let to = end.min(block.raw.dirty);
+            let to = if shows_all {
+                block.raw.dirty
+            } else {
+                end.min(block.raw.dirty)
+            };
+            self.clean_to = end.max(clean_to);
             if from < to {
                 // SAFETY: from..to lies in the capacity; nobody else looks at bytes behind `used`.
                 unsafe { block.raw.pointer.as_ptr().add(from).write_bytes(0, to - from) };
+                if shows_all {
+                    self.clean_to = self.clean_to.max(to);
+                    block.raw.dirty = from;
+                }
             }
-            self.clean_to = end.max(clean_to);
         }
         // A source may write anywhere in its window, whatever it claims afterwards (E49).
         block.raw.dirty = block.raw.dirty.max(end);
@@ -477,6 +492,16 @@ impl Body {
             .map(Block::bytes)
             .chain(side)
             .filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Each piece's token, its length, and whether it is a piece of the exact result's memory.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (usize, usize, bool)> {
+        let side = self.side.iter().map(|side| (0, side.used, false));
+        let blocks = self
+            .blocks
+            .iter()
+            .map(|block| (block.raw.token, block.used, !block.pooled));
+        blocks.chain(side).filter(|piece| piece.1 > 0)
     }
 
     /// The last block, or the side window where that was the last one shown, is not to be used by others any more.
@@ -604,16 +629,15 @@ impl Body {
             false => Some(self.blocks.remove(0)),
         };
         self.clear(supply);
-        match first {
-            Some(mut block) if block.pooled && !block.spoiled && !block.leaked && block.touched <= keep => {
-                block.used = 0;
-                block.counted = block.held();
-                self.tally.hold(block.counted);
-                self.blocks.push(block);
-            }
-            Some(block) => block.release(supply.pool, supply.exact),
-            None => {}
+        let Some(mut block) = first else { return };
+        let stays = block.pooled && !block.spoiled && !block.leaked && block.touched <= keep;
+        if !stays || !supply.pool.memory().recycle(&mut block.raw) {
+            return block.release(supply.pool, supply.exact);
         }
+        block.used = 0;
+        block.counted = block.held();
+        self.tally.hold(block.counted);
+        self.blocks.push(block);
     }
 }
 

@@ -456,6 +456,11 @@ impl Collector {
         self.body.segments()
     }
 
+    /// For hosts whose own objects hold the bytes: as [`Buffer::pieces`], of what has arrived so far.
+    pub fn pieces(&self) -> impl Iterator<Item = (usize, usize, bool)> {
+        self.body.pieces()
+    }
+
     /// Copies from `offset` of what has arrived so far; says how many bytes.
     pub fn copy(&self, offset: u64, target: &mut [u8]) -> usize {
         // SAFETY: initialised bytes may be written as possibly uninitialised ones.
@@ -589,7 +594,7 @@ impl Collector {
             if cleared && clean >= LEAST_WINDOW {
                 size = size.min(clean);
             }
-            self.body.window(size, cleared).ok_or(Error::NoMemory)?
+            self.body.window(supply, size, cleared).ok_or(Error::NoMemory)?
         };
         self.window = Some(window);
         Ok(window)

@@ -45,8 +45,9 @@ pub struct Profile {
     pub grows: bool,
     /// The largest piece that is not made to grow.
     pub fixed_up_to: usize,
-    /// Whether the host may take a piece away behind the engine's back (a detached ArrayBuffer); asks for
-    /// [`Memory::is_attached`] before each use.
+    /// Whether objects of the host hold the pieces (ArrayBuffers), so that a viewer of a part reaches the whole piece
+    /// and may take it away behind the engine's back. Asks for [`Memory::is_attached`] before each use; and where a
+    /// cleared window is shown, all of the piece behind the body is cleared (E49).
     pub detachable: bool,
 }
 
@@ -87,6 +88,14 @@ pub unsafe trait Memory: Send + Sync {
 
     /// Whether the piece is still there; see [`Profile::detachable`].
     fn is_attached(&self, raw: &Raw) -> bool {
+        let _ = raw;
+        true
+    }
+
+    /// Called when a body lets a piece of its pool go, before anybody else may have it: the host revokes the views that
+    /// it gave of it. False: it cannot, and the piece is given back instead of recycled. It may lower `raw.dirty` where
+    /// it has cleared bytes itself.
+    fn recycle(&self, raw: &mut Raw) -> bool {
         let _ = raw;
         true
     }
