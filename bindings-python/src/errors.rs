@@ -1,0 +1,67 @@
+//! The engine's statuses as Python exceptions. The classes are Python's (`brimful._errors`), so that they combine with
+//! the built-in ones; the sentences are the engine's.
+
+use crate::buffer::PooledBuffer;
+use brimful_core::{Error, Info, InvalidOption};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyModule};
+
+/// The exception for a status. `partial` is what the exception carries of the body.
+pub(crate) fn of_status(py: Python<'_>, error: Error, info: &Info, partial: Option<Py<PooledBuffer>>) -> PyErr {
+    let message = info.message(error);
+    let class = match error {
+        Error::NoMemory => return PyMemoryError::new_err(message),
+        Error::Invalid => return PyValueError::new_err(message),
+        Error::Panic => return PyRuntimeError::new_err(message),
+        Error::Source => "Error",
+        Error::State | Error::Busy => "StateError",
+        Error::Budget => "BudgetError",
+        Error::Limit => "LimitError",
+        Error::Short => "ShortError",
+        Error::Long => "LongError",
+        Error::Contract => "ContractError",
+        Error::NoProgress => "NoProgressError",
+        Error::Cancelled => "Cancelled",
+        Error::Encoding => "EncodingError",
+    };
+    let built = || -> PyResult<PyErr> {
+        let facts = PyDict::new(py);
+        facts.set_item(intern!(py, "status"), error.name())?;
+        facts.set_item(intern!(py, "received"), info.received)?;
+        facts.set_item(intern!(py, "partial"), partial)?;
+        match error {
+            Error::Limit => facts.set_item(intern!(py, "limit"), info.limit)?,
+            Error::Short | Error::Long => facts.set_item(intern!(py, "expected"), info.expected)?,
+            _ => {}
+        }
+        build(py, class, &message, &facts)
+    };
+    built().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for a source that has nothing now, with the collector to go on with.
+pub(crate) fn would_block(py: Python<'_>, info: &Info, collector: Bound<'_, PyAny>) -> PyErr {
+    let built = || -> PyResult<PyErr> {
+        let facts = PyDict::new(py);
+        facts.set_item(intern!(py, "received"), info.received)?;
+        facts.set_item(intern!(py, "collector"), collector)?;
+        let message = format!(
+            "pending: the source has nothing more now ({} bytes came); go on with error.collector.read(source)",
+            info.received
+        );
+        build(py, "WouldBlock", &message, &facts)
+    };
+    built().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for an option that is out of range (E5).
+pub(crate) fn invalid(option: InvalidOption) -> PyErr {
+    PyValueError::new_err(option.to_string())
+}
+
+fn build(py: Python<'_>, class: &str, message: &str, facts: &Bound<'_, PyDict>) -> PyResult<PyErr> {
+    let class = PyModule::import(py, intern!(py, "brimful._errors"))?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((message,), Some(facts))?))
+}

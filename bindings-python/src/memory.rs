@@ -1,0 +1,76 @@
+//! Python's `bytes` as a memory of the engine: an exact result is a `bytes` object of just the body's length, filled
+//! in place before anybody else has seen it.
+
+use brimful_core::memory::{Memory, MemoryRef, Profile, Raw};
+use core::ptr::{self, NonNull};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use pyo3::{Py, ffi};
+
+#[derive(Debug)]
+struct BytesMemory;
+
+static BYTES: BytesMemory = BytesMemory;
+
+/// The memory of exact results: each piece is a `bytes` object, which the piece's token points to.
+pub(crate) fn bytes() -> MemoryRef {
+    MemoryRef::fixed(&BYTES)
+}
+
+/// The `bytes` object of an exact result.
+///
+/// # Safety
+/// `token` is that of a piece of [`bytes`] whose count is handed over with it, and its bytes are written.
+pub(crate) unsafe fn take(py: Python<'_>, token: usize) -> Py<PyBytes> {
+    // SAFETY: the token points to a bytes object, whose one count the caller hands over.
+    unsafe { Bound::from_owned_ptr(py, ptr::with_exposed_provenance_mut(token)).cast_into_unchecked().unbind() }
+}
+
+// SAFETY: a piece is the payload of a bytes object that only the piece's token points to: nobody else reads, hashes or
+// frees it before `deallocate` or `take`. Its payload lies still, is writable over its size, and the alignment is
+// looked at.
+unsafe impl Memory for BytesMemory {
+    fn profile(&self) -> Profile {
+        Profile { grows: false, fixed_up_to: usize::MAX, detachable: false }
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
+        let length = ffi::Py_ssize_t::try_from(size).ok()?;
+        // Also where the engine runs without the GIL: it is taken for just this call.
+        Python::try_attach(|_py| {
+            // SAFETY: attached. NULL leaves the payload unwritten; size 0 gives the shared empty object, of whose
+            // payload no byte is ever written.
+            let object = unsafe { ffi::PyBytes_FromStringAndSize(ptr::null(), length) };
+            if object.is_null() {
+                // SAFETY: attached. The refusal is told as a status.
+                unsafe { ffi::PyErr_Clear() };
+                return None;
+            }
+            // SAFETY: the object is a bytes object.
+            let payload = NonNull::new(unsafe { ffi::PyBytes_AsString(object) }.cast::<u8>());
+            match payload.filter(|payload| payload.addr().get() % align == 0) {
+                Some(pointer) => Some(Raw {
+                    pointer,
+                    capacity: size,
+                    reserve: size,
+                    token: object.expose_provenance(),
+                    lazy: false,
+                    dirty: size,
+                }),
+                None => {
+                    // SAFETY: attached, and the count is ours.
+                    unsafe { ffi::Py_DECREF(object) };
+                    None
+                }
+            }
+        })
+        .flatten()
+    }
+
+    fn deallocate(&self, raw: Raw) {
+        let object = ptr::with_exposed_provenance_mut::<ffi::PyObject>(raw.token);
+        // While the interpreter goes down nobody can attach; its memory goes with the process.
+        // SAFETY: attached inside; the piece's count is handed over with it.
+        Python::try_attach(|_py| unsafe { ffi::Py_DECREF(object) });
+    }
+}
