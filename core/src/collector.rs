@@ -70,6 +70,8 @@ pub struct Collector {
     retries: u32,
     source_error: i32,
     truncated: bool,
+    /// Statistics of the result that was taken (E51).
+    taken: Option<Info>,
 }
 
 // SAFETY: the window is a position in the body's own memory, which moves with the collector.
@@ -95,6 +97,7 @@ impl Collector {
             retries: 0,
             source_error: 0,
             truncated: false,
+            taken: None,
             options,
         };
         collector.start();
@@ -362,6 +365,7 @@ impl Collector {
         info.state = State::Taken;
         self.body.clear(supply);
         self.phase = Phase::Taken;
+        self.taken = Some(info);
         Ok(Exact::new(block, length, info, &self.exact))
     }
 
@@ -395,6 +399,7 @@ impl Collector {
         let buffer = Buffer::new(&mut self.body, info, &self.pool, &self.exact)?;
         self.body = Body::default();
         self.phase = Phase::Taken;
+        self.taken = Some(info);
         Ok(buffer)
     }
 
@@ -413,14 +418,17 @@ impl Collector {
             self.options = options;
         }
         (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
-        (self.source_error, self.truncated, self.window) = (0, false, None);
+        (self.source_error, self.truncated, self.window, self.taken) = (0, false, None, None);
         self.start();
         Ok(())
     }
 
-    /// Statistics, state and error (E51).
+    /// Statistics, state and error; once the result was taken, those of the result (E51).
     #[must_use]
     pub fn info(&self) -> Info {
+        if let Some(info) = self.taken {
+            return info;
+        }
         let tally = self.body.tally;
         Info {
             error: match self.phase {

@@ -85,7 +85,8 @@ impl Handle {
         let taken = self
             .turn
             .compare_exchange(from, ENTERED, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Turn {
+        // Not `then_some`: a turn that was not taken must not be made, since dropping it gives the turn back.
+        taken.is_ok().then(|| Turn {
             handle: self,
             back_to: from,
         })

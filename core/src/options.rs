@@ -88,7 +88,10 @@ impl Options {
 
     /// The most bytes that the body may have on this pool: its own limit, else the pool's, else the address space (E2).
     pub(crate) fn limit_on(&self, pool: &Pool) -> u64 {
-        self.limit.or(pool.options().limit).unwrap_or(ADDRESS_SPACE).min(ADDRESS_SPACE)
+        self.limit
+            .or(pool.options().limit)
+            .unwrap_or(ADDRESS_SPACE)
+            .min(ADDRESS_SPACE)
     }
 
     /// Whether just so many bytes and then the end are a whole, uncut body on this pool: for hosts that hold these
@@ -125,7 +128,13 @@ mod tests {
 
     #[test]
     fn bytes_are_a_whole_body_where_neither_the_length_nor_a_limit_says_otherwise() {
-        let pool = |limit| Pool::new(PoolOptions { limit, ..PoolOptions::default() }).expect("memory");
+        let pool = |limit| {
+            Pool::new(PoolOptions {
+                limit,
+                ..PoolOptions::default()
+            })
+            .expect("memory")
+        };
         let table = [
             // length, limit, the pool's limit, whether 10 bytes are whole
             (None, None, None, true),
@@ -139,8 +148,16 @@ mod tests {
             (Some(10), Some(9), None, false),
         ];
         for (length, limit, pool_limit, whole) in table {
-            let options = Options { length, limit, ..Options::default() };
-            assert_eq!(options.is_whole(&pool(pool_limit), 10), whole, "{length:?} {limit:?} {pool_limit:?}");
+            let options = Options {
+                length,
+                limit,
+                ..Options::default()
+            };
+            assert_eq!(
+                options.is_whole(&pool(pool_limit), 10),
+                whole,
+                "{length:?} {limit:?} {pool_limit:?}"
+            );
         }
     }
 }

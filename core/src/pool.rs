@@ -293,14 +293,28 @@ impl Inner {
         true
     }
 
-    /// Puts a block on the shelves if the cap allows it, the coldest blocks making room; else frees it.
-    fn keep(&self, mut block: Block) {
+    /// Counts a release; by the holder of the lock or by anybody.
+    fn count_release(&self, bytes: u64, by_holder: bool) {
+        let (counters, count): (_, fn(&AtomicU64, u64)) = if by_holder {
+            (&self.by_holder, store_add)
+        } else {
+            (&self.by_others, add)
+        };
+        count(&counters.released, 1);
+        count(&counters.released_bytes, bytes);
+    }
+
+    /// Takes a block back from a body: onto the shelves if the cap allows it, the coldest blocks making room; else it
+    /// is freed.
+    fn take_back(&self, mut block: Block) {
+        self.discharge(block.granted as u64);
         let most = if self.closed.load(Relaxed) {
             0
         } else {
             self.options.max_retained
         };
         if block.spoiled || (block.touched as u64 > most && !self.cut(&mut block, most)) {
+            self.count_release(block.touched as u64, false);
             return self.free(block);
         }
         block.used = 0;
@@ -321,6 +335,7 @@ impl Inner {
             }
             match shelves.put(block, idle) {
                 Ok(()) => {
+                    self.count_release(bytes, true);
                     store_add(&self.retained, 1);
                     store_add(&self.retained_bytes, bytes);
                 }
@@ -330,6 +345,26 @@ impl Inner {
         }) {
             self.free(colder);
         }
+        if let Some(block) = slot {
+            self.count_release(bytes, false);
+            self.free(block);
+        }
+    }
+
+    /// Puts a block that was on the shelves back there.
+    fn put_back(&self, block: Block) {
+        let bytes = block.touched as u64;
+        let mut slot = Some(block);
+        self.try_shelves(|shelves| {
+            match shelves.put(slot.take()?, self.options.idle_milliseconds) {
+                Ok(()) => {
+                    store_add(&self.retained, 1);
+                    store_add(&self.retained_bytes, bytes);
+                }
+                Err(block) => slot = Some(block),
+            }
+            Some(())
+        });
         if let Some(block) = slot {
             self.free(block);
         }
@@ -347,7 +382,7 @@ impl Inner {
             let before = coldest.touched as u64;
             if self.cut(&mut coldest, keep.saturating_sub(retained)) {
                 given_back += before - coldest.touched as u64;
-                self.keep(coldest);
+                self.put_back(coldest);
                 break;
             }
             given_back += before;
@@ -529,23 +564,16 @@ impl Pool {
 
     /// Takes a block back: kept for the next body where the cap allows, else freed.
     pub(crate) fn release(&self, block: Block) {
-        self.count_release(&block);
-        self.0.keep(block);
+        self.0.take_back(block);
     }
 
     /// Takes a block back and gives its memory to the system at once (E8: what was staged is not retained).
-    pub(crate) fn release_for_good(&self, block: Block) {
-        self.count_release(&block);
-        self.0.free(block);
+    pub(crate) fn release_for_good(&self, mut block: Block) {
+        block.spoiled = true;
+        self.0.take_back(block);
     }
 
-    fn count_release(&self, block: &Block) {
-        self.0.discharge(block.granted as u64);
-        add(&self.0.by_others.released, 1);
-        add(&self.0.by_others.released_bytes, block.touched as u64);
-    }
-
-    /// Whether the host still has the memory of this block (a detachable one).
+    /// Where this pool's blocks come from.
     pub(crate) fn memory(&self) -> &MemoryRef {
         &self.0.options.memory
     }
