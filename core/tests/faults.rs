@@ -1,0 +1,244 @@
+//! Every allocation fails in turn, once and for ever after: the engine's own bookkeeping (the global allocator) and the
+//! memory of blocks and results (a memory of the test's own). Each time the status is right, nothing that had come is
+//! lost, going on works once memory is there again, and at the end everything was given back (E30, E31).
+
+use brimful::memory::{Profile, Raw};
+use brimful::{Collector, Error, Memory, MemoryRef, Options, Pool, PoolOptions, Prefer};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+thread_local! {
+    /// How many allocations of this thread still work, and how many fail after that.
+    static WORKING: Cell<usize> = const { Cell::new(usize::MAX) };
+    static FAILING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this allocation is to fail.
+fn fails() -> bool {
+    let working = WORKING.get();
+    if working == usize::MAX {
+        return false;
+    }
+    if working > 0 {
+        WORKING.set(working - 1);
+        return false;
+    }
+    let failing = FAILING.get();
+    FAILING.set(failing.saturating_sub(1));
+    failing > 0
+}
+
+fn without_faults<R>(f: impl FnOnce() -> R) -> R {
+    let working = WORKING.replace(usize::MAX);
+    let result = f();
+    WORKING.set(working);
+    result
+}
+
+struct Hostile;
+
+#[global_allocator]
+static ALLOCATOR: Hostile = Hostile;
+
+// SAFETY: the system's allocator, or no memory.
+unsafe impl GlobalAlloc for Hostile {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if fails() {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as this function's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as this function's contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Passes on to a memory of the engine, counts what is out, and fails when it is told to.
+struct Counting {
+    inner: MemoryRef,
+    out: &'static AtomicUsize,
+}
+
+// SAFETY: as the memory it passes on to.
+unsafe impl Memory for Counting {
+    fn profile(&self) -> Profile {
+        self.inner.profile()
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
+        if fails() {
+            return None;
+        }
+        let raw = self.inner.allocate(size, align)?;
+        self.out.fetch_add(1, Relaxed);
+        Some(raw)
+    }
+
+    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        !fails() && self.inner.grow(raw, capacity)
+    }
+
+    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+        !fails() && self.inner.reallocate(raw, size)
+    }
+
+    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+        self.inner.cut(raw, keep)
+    }
+
+    fn deallocate(&self, raw: Raw) {
+        self.out.fetch_sub(1, Relaxed);
+        self.inner.deallocate(raw);
+    }
+}
+
+const CHUNK: usize = 6000;
+
+/// One body in chunks, each call made again until it works; says how often memory was refused.
+fn scenario(pool: &Pool, exact: &MemoryRef, options: &Options, bytes: usize) -> usize {
+    let body: Vec<u8> = without_faults(|| (0..bytes).map(|index| (index % 251) as u8).collect());
+    let options = Options {
+        exact_memory: Some(exact.clone()),
+        ..options.clone()
+    };
+    let exact_wanted = options.prefer == Prefer::Exact;
+    let mut collector = Collector::new(pool, options).expect("in range");
+    let mut refused = 0;
+    let mut again = |error: Error| {
+        assert_eq!(error, Error::NoMemory);
+        refused += 1;
+        assert!(refused < 1000, "memory is there again by now");
+        if refused == 900 {
+            WORKING.set(usize::MAX); // for ever was long enough
+        }
+    };
+    let mut given = 0;
+    while given < bytes {
+        let count = CHUNK.min(bytes - given);
+        let before = collector.info();
+        match collector.write(&body[given..given + count]) {
+            Ok(()) => given += count,
+            Err(error) => {
+                again(error);
+                let after = collector.info();
+                assert_eq!(
+                    (after.received, after.length, after.state),
+                    (before.received, before.length, before.state)
+                );
+            }
+        }
+        assert_eq!(
+            collector.segments().map(<[u8]>::len).sum::<usize>(),
+            given,
+            "nothing is lost"
+        );
+    }
+    collector.end().expect("open");
+    if exact_wanted {
+        let exact = loop {
+            match collector.finish_exact() {
+                Ok(exact) => break exact,
+                Err(error) => again(error),
+            }
+        };
+        assert!(exact.as_slice() == body);
+    } else {
+        let buffer = loop {
+            match collector.finish() {
+                Ok(buffer) => break buffer,
+                Err(error) => again(error),
+            }
+        };
+        let joined = loop {
+            match buffer.contiguous() {
+                Ok(joined) => break joined,
+                Err(error) => again(error),
+            }
+        };
+        assert!(joined == body);
+    }
+    refused
+}
+
+#[test]
+fn a_refused_allocation_is_a_status_and_nothing_is_lost_or_leaked() {
+    static OUT: AtomicUsize = AtomicUsize::new(0);
+    for inner in [MemoryRef::system(), MemoryRef::heap()] {
+        let memory = MemoryRef::counted(Counting { inner, out: &OUT }).expect("memory");
+        let exact = MemoryRef::counted(Counting {
+            inner: MemoryRef::malloc(),
+            out: &OUT,
+        })
+        .expect("memory");
+        let bytes = 400_000;
+        for options in [
+            Options::default(),
+            Options {
+                prefer: Prefer::Exact,
+                ..Options::default()
+            },
+            Options {
+                prefer: Prefer::Exact,
+                length: Some(bytes as u64),
+                ..Options::default()
+            },
+            Options {
+                prefer: Prefer::Exact,
+                length: Some(bytes as u64),
+                max_prealloc: 50_000,
+                ..Options::default()
+            },
+            Options {
+                size_hint: Some(20_000),
+                ..Options::default()
+            },
+            Options {
+                prefer: Prefer::Exact,
+                size_hint: Some(500_000),
+                ..Options::default()
+            },
+        ] {
+            let mut reached = 0;
+            for nth in 0..60 {
+                for failing in [1, usize::MAX] {
+                    let pool = Pool::new(PoolOptions {
+                        memory: memory.clone(),
+                        ..PoolOptions::default()
+                    })
+                    .expect("memory");
+                    FAILING.set(failing);
+                    WORKING.set(nth);
+                    let refused = scenario(&pool, &exact, &options, bytes);
+                    WORKING.set(usize::MAX);
+                    reached += usize::from(refused > 0);
+                    drop(pool);
+                    assert_eq!(
+                        OUT.load(Relaxed),
+                        0,
+                        "{options:?}: the {nth}th allocation failed and something leaked"
+                    );
+                }
+            }
+            assert!(
+                reached >= 2,
+                "{options:?}: only {reached} allocations were made to fail"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_memory_a_pool_and_a_cancel_are_refused_and_nothing_aborts() {
+    FAILING.set(usize::MAX);
+    WORKING.set(0);
+    let refused = (
+        Pool::new(PoolOptions::default()).is_none(),
+        brimful::Cancel::new().is_none(),
+    );
+    WORKING.set(usize::MAX);
+    assert_eq!(refused, (true, true));
+}
