@@ -1,0 +1,9 @@
+'use strict'
+
+const { BrimfulError } = require('./lib/errors.js')
+const { Pool } = require('./lib/pool.js')
+const { PooledBuffer } = require('./lib/buffer.js')
+const { Collector } = require('./lib/collector.js')
+const { collect, collectPooled, collectSync, collectPooledSync } = require('./lib/collect.js')
+
+module.exports = { collect, collectPooled, collectSync, collectPooledSync, Collector, Pool, PooledBuffer, BrimfulError }

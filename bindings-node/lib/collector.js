@@ -1,0 +1,145 @@
+'use strict'
+
+const { native } = require('./native.js')
+const { bytesOf, fillTarget } = require('./bytes.js')
+const { Body, shownWindow } = require('./body.js')
+const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
+const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
+const { readSegments } = require('./buffer.js')
+const { sourceOf } = require('./sources.js')
+
+const OWN = new Set(['result', 'pool'])
+
+let bodyOf
+let readFrom
+
+class Collector {
+  #body
+  /** A source is being read and has not answered yet. */
+  #reading = false
+  /** The window that `reserve` handed out. */
+  #window
+
+  constructor(options = {}) {
+    if (options instanceof Body) {
+      this.#body = options
+      return
+    }
+    checkNames(options, OWN, BODY)
+    const { result = 'exact', pool } = options
+    if (result !== 'exact' && result !== 'pooled') throw invalid(`result must be 'exact' or 'pooled', not ${describe(result)}`)
+    this.#body = new Body(bodyOptions(options), pool, result === 'exact', 'length').watch()
+  }
+
+  write(chunk) {
+    const bytes = bytesOf(chunk)
+    this.#idle().write(bytes)
+    return bytes.length
+  }
+
+  end() {
+    this.#idle().finishSource()
+  }
+
+  reserve(want) {
+    const body = this.#idle()
+    const wanted = Number(countOf('want', want) ?? 0)
+    body.check(native.collectorReserve(body.handle, Math.min(wanted, Number.MAX_SAFE_INTEGER)))
+    return (this.#window ??= shownWindow())
+  }
+
+  commit(filled) {
+    if (typeof filled !== 'number') throw wrongType(`filled must be a number, not ${describe(filled)}`)
+    const body = this.#idle()
+    const window = this.#window
+    this.#window = undefined
+    body.check(native.collectorCommit(body.handle, filled, window))
+  }
+
+  get complete() {
+    return this.#body.isComplete()
+  }
+
+  read(source) {
+    if (typeof source !== 'function') {
+      throw wrongType(`read takes a function (window) => bytes written, not ${describe(source)}; write takes chunks, readAsync any source`)
+    }
+    return this.#idle().pull(source)
+  }
+
+  async readAsync(source) {
+    return this.#readFrom(sourceOf(source))
+  }
+
+  async #readFrom(opened) {
+    const body = this.#idle()
+    this.#reading = true
+    try {
+      return await opened.read(body)
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  copy(offset, target) {
+    const body = this.#body
+    const from = Number(countOf('offset', offset) ?? 0)
+    return fillTarget(target, (bytes) => body.check(native.collectorCopy(body.handle, from, bytes)))
+  }
+
+  segments() {
+    const body = this.#body
+    return readSegments(
+      (index) => body.check(native.collectorSegments(body.handle, index)),
+      (offset, target) => body.check(native.collectorCopy(body.handle, offset, target)),
+    )
+  }
+
+  finish() {
+    return this.#idle().finish()
+  }
+
+  takePartial() {
+    return this.#idle().takePartial()
+  }
+
+  info() {
+    return this.#body.info()
+  }
+
+  cancel() {
+    this.#body.cancel()
+  }
+
+  reset(options) {
+    const body = this.#idle()
+    if (options !== undefined) {
+      checkNames(options, BODY)
+      const checked = bodyOptions(options)
+      body.reset(checked)
+      body.options = checked
+    } else {
+      body.reset(body.options)
+    }
+    this.#window = undefined
+  }
+
+  #idle() {
+    if (this.#reading) {
+      throw new BrimfulError('busy: a source is being read into this collector; wait for it, or cancel', { code: codeOf('busy') })
+    }
+    return this.#body
+  }
+
+  static {
+    bodyOf = (collector) => {
+      if (typeof collector !== 'object' || collector === null || !(#body in collector)) {
+        throw wrongType(`collector must be a Collector, not ${describe(collector)}`)
+      }
+      return collector.#idle()
+    }
+    readFrom = (collector, opened) => collector.#readFrom(opened)
+  }
+}
+
+module.exports = { Collector, bodyOf, readFrom }

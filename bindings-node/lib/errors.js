@@ -1,0 +1,58 @@
+'use strict'
+
+/**
+ * What brimful itself has to say. Errors of a source come out unchanged, and system errors stay system errors.
+ */
+class BrimfulError extends Error {
+  #takePartial
+  #partial
+
+  /** @param {{ code: string, received?: number, limit?: number, expected?: number, collector?: object, cause?: unknown, takePartial?: () => object }} fields */
+  constructor(message, { code, received, limit, expected, collector, cause, takePartial }) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    if (received !== undefined) this.received = received
+    if (limit !== undefined) this.limit = limit
+    if (expected !== undefined) this.expected = expected
+    if (collector !== undefined) this.collector = collector
+    this.#takePartial = takePartial
+  }
+
+  /** What came before the error; taken when it is first asked for. */
+  get partial() {
+    if (this.#takePartial) {
+      this.#partial = this.#takePartial()
+      this.#takePartial = undefined
+    }
+    return this.#partial
+  }
+}
+
+Object.defineProperty(BrimfulError.prototype, 'name', { value: 'BrimfulError', writable: true, configurable: true })
+
+/** The code of a status by its name. */
+const codeOf = (name) => `ERR_BRIMFUL_${name.toUpperCase()}`
+
+/** An argument or option that has the right type and a value that cannot be. */
+const invalid = (message) => new BrimfulError(`invalid: ${message}`, { code: codeOf('invalid') })
+
+/** A call that does not fit what the object is doing. */
+const state = (message) => new BrimfulError(`state: ${message}`, { code: codeOf('state') })
+
+/** An argument of the wrong type, as Node itself reports it. */
+function wrongType(message) {
+  const error = new TypeError(message)
+  error.code = 'ERR_INVALID_ARG_TYPE'
+  return error
+}
+
+/** What a value is, in few words, for a message. */
+function describe(value) {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === 'function') return `the function ${value.name || '(anonymous)'}`
+  if (typeof value === 'object') return `an object of class ${value.constructor?.name ?? '(none)'}`
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return `the ${typeof value} ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`
+}
+
+module.exports = { BrimfulError, codeOf, invalid, state, wrongType, describe }

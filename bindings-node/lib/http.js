@@ -1,0 +1,46 @@
+// What HTTP says of a body's length (E14), and which side a message is read on.
+'use strict'
+
+/** The class itself, for the many objects that only look like it (decoded responses keep the header). */
+function isIncomingMessage(source) {
+  return 'httpVersion' in source && source instanceof require('node:http').IncomingMessage
+}
+
+/** Whether this is a request that a server reads: its client waits for an answer on the same connection. */
+const isServerSide = (message) => isIncomingMessage(message) && message.statusCode === null
+
+function parse(text) {
+  if (typeof text !== 'string' || !/^\d{1,19}$/.test(text)) return undefined
+  const length = BigInt(text)
+  return length <= Number.MAX_SAFE_INTEGER ? Number(length) : length
+}
+
+const isPlain = (encoding) => encoding === undefined || encoding === null || encoding === '' || encoding === 'identity'
+
+/** A length that a message of node:http announces, if these bytes are what is read here. */
+function lengthOfMessage(message) {
+  const { headers, statusCode } = message
+  if (headers['transfer-encoding'] !== undefined || !isPlain(headers['content-encoding'])) return undefined
+  if (message.readableDidRead || message.readableEncoding) return undefined // some of it is gone, or not bytes any more
+  const bodiless = message.req?.method === 'HEAD' || statusCode === 204 || statusCode === 304
+  return bodiless ? undefined : parse(headers['content-length'])
+}
+
+/**
+ * A length that a fetched response announces. One that a program made itself may have another body than its headers
+ * say (the headers of what it was made from), so there it is a hint.
+ */
+function lengthOfResponse({ headers, url }) {
+  if (typeof headers?.get !== 'function' || !isPlain(headers.get('content-encoding'))) return {}
+  const length = parse(headers.get('content-length'))
+  return url ? { length } : { hint: length }
+}
+
+/** The error by which node:http says that the connection went before the body's end. */
+const isMessageCut = (message, error) => error?.code === 'ECONNRESET' && message.aborted === true && !message.complete
+
+/** The same of fetch: a TypeError around what the connection said. */
+const isFetchCut = (error) =>
+  error instanceof TypeError && ['UND_ERR_SOCKET', 'ECONNRESET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'].includes(error.cause?.code)
+
+module.exports = { isIncomingMessage, isServerSide, lengthOfMessage, lengthOfResponse, isMessageCut, isFetchCut }
