@@ -16,7 +16,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 VENV := .venv/bin
 
-files = $(shell find $(1) -type f $(if $(2),-name '$(2)') -not -path '*/node_modules/*' -not -path '*/__pycache__/*')
+# Every source file below the folders $(1).
+files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
 .PHONY: help demo test check vectors dist install clean rust library
@@ -37,7 +38,7 @@ check: build/tools.done build/python.done build/types.done  ## Formatting, lints
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test -p brimful-ffi --test header --test library
-	$(VENV)/python -m mypy.stubtest brimful
+	$(VENV)/python -m mypy.stubtest brimful --allowlist bindings-python/stubtest-allowlist.txt
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
 
@@ -88,17 +89,22 @@ build/python.done: build/tools.done $(WORKSPACE) $(call files,bindings-python)
 	$(VENV)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
 	@touch $@
 
-# ---- Node: the packed package, installed where the tests find it
+# ---- Node: the packed package, installed where the tests find it, and the programs that import it beside it
 
-build/node.done: $(WORKSPACE) $(call files,bindings-node)
+build/node-package.done: $(WORKSPACE) $(wildcard bindings-node/*.*) $(call files,bindings-node/src bindings-node/lib)
 	@mkdir -p dist build/node
 	rm -f dist/*.tgz
 	cargo build --release -p brimful-node
 	cp $(RELEASE)/libbrimful_node.so bindings-node/brimful.node
 	cd bindings-node && npm pack --silent --pack-destination ../dist
-	rm -rf build/node/node_modules build/node/test
-	cd build/node && echo '{ "private": true }' > package.json && npm install --silent --no-save ../../dist/*.tgz
+	rm -rf build/node/node_modules
+	cd build/node && echo '{ "private": true }' > package.json && npm install --silent --no-package-lock --no-save ../../dist/*.tgz
+	@touch $@
+
+build/node.done: build/node-package.done $(call files,bindings-node/test examples/node)
+	rm -rf build/node/test build/node/examples
 	cp -r bindings-node/test build/node/test
+	cp -r examples/node build/node/examples
 	@touch $@
 
 build/types.done: bindings-node/package.json
