@@ -109,7 +109,8 @@ pub unsafe extern "C" fn brimful_collect(
 /// but that options.prefer is taken as BRIMFUL_PREFER_EXACT.
 ///
 /// BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with options.allocator
-/// where one was given. For length 0 *data is not NULL and is to be freed too. *rest is NULL.
+/// where one was given. For length 0 *data is not NULL and is to be freed too (an allocator was asked for 1 byte then).
+/// *rest is NULL.
 /// Anything else: *data is NULL, *length 0, and *rest is as with brimful_collect, as are the statuses. data or length
 /// NULL is BRIMFUL_ERR_INVALID. A body that is complete, for which no exact memory could be had, is in *rest too:
 /// call brimful_collector_finish_exact or brimful_collector_finish on it.
