@@ -13,7 +13,13 @@ pub(crate) type Answered = (Answer, Option<PyErr>);
 
 /// An answer that is none; `raised` says why.
 pub(crate) fn unknown(raised: PyErr) -> Answered {
-    (Answer { filled: 0, then: Then::Unknown }, Some(raised))
+    (
+        Answer {
+            filled: 0,
+            then: Then::Unknown,
+        },
+        Some(raised),
+    )
 }
 
 /// A count of bytes, or None for "nothing now".
@@ -33,7 +39,13 @@ pub(crate) fn of_count(count: &Bound<'_, PyAny>) -> Answered {
     if number == -1 {
         drop(PyErr::take(count.py())); // larger than the address space; or just -1
     }
-    (Answer { filled: 0, then: Then::Unknown }, None)
+    (
+        Answer {
+            filled: 0,
+            then: Then::Unknown,
+        },
+        None,
+    )
 }
 
 /// An exception. `characters_written`, which any OSError may carry, says how many bytes of the window came with it; of
@@ -54,7 +66,11 @@ pub(crate) fn of_exception(py: Python<'_>, raised: PyErr, kind: Kind) -> Answere
 fn written(py: Python<'_>, raised: &PyErr, kind: Kind) -> Option<usize> {
     let value = raised.value(py);
     if raised.is_instance_of::<PyOSError>(py) {
-        return value.getattr_opt(intern!(py, "characters_written")).ok()??.extract().ok();
+        return value
+            .getattr_opt(intern!(py, "characters_written"))
+            .ok()??
+            .extract()
+            .ok();
     }
     if kind == Kind::Http {
         return value.getattr_opt(intern!(py, "partial")).ok()??.len().ok();
@@ -67,7 +83,10 @@ fn wants_read(py: Python<'_>, raised: &PyErr) -> bool {
     if !raised.is_instance_of::<PyOSError>(py) {
         return false;
     }
-    let class = imported(py, "ssl").ok().flatten().and_then(|ssl| ssl.getattr(intern!(py, "SSLWantReadError")).ok());
+    let class = imported(py, "ssl")
+        .ok()
+        .flatten()
+        .and_then(|ssl| ssl.getattr(intern!(py, "SSLWantReadError")).ok());
     class.is_some_and(|class| raised.matches(py, class).unwrap_or(false))
 }
 
@@ -76,6 +95,9 @@ fn number(py: Python<'_>, raised: &PyErr) -> i32 {
     if !raised.is_instance_of::<PyOSError>(py) {
         return -1;
     }
-    let errno = raised.value(py).getattr(intern!(py, "errno")).and_then(|errno| errno.extract::<i32>());
+    let errno = raised
+        .value(py)
+        .getattr(intern!(py, "errno"))
+        .and_then(|errno| errno.extract::<i32>());
     errno.map_or(-1, |errno| errno.saturating_abs().saturating_neg().min(-1))
 }

@@ -4,9 +4,9 @@
 use crate::errors;
 use crate::info::Info;
 use crate::memory;
-use brimful_core::{self as core, Error};
 use ::core::ffi::c_int;
 use ::core::ptr;
+use brimful_core::{self as core, Error};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -38,7 +38,13 @@ pub(crate) struct PooledBuffer {
 
 impl PooledBuffer {
     pub(crate) fn new(buffer: core::Buffer) -> PooledBuffer {
-        PooledBuffer { state: Mutex::new(State { buffer: Some(buffer), views: 0, closing: false }) }
+        PooledBuffer {
+            state: Mutex::new(State {
+                buffer: Some(buffer),
+                views: 0,
+                closing: false,
+            }),
+        }
     }
 
     /// Never held while Python code or anything slow runs, so that nobody waits for it with the GIL in hand.
@@ -62,7 +68,11 @@ impl PooledBuffer {
     fn let_go(&self) {
         let mut state = self.state();
         state.views -= 1;
-        let released = if state.views == 0 && state.closing { state.buffer.take() } else { None };
+        let released = if state.views == 0 && state.closing {
+            state.buffer.take()
+        } else {
+            None
+        };
         drop(state);
         drop(released); // gives blocks back, which is not done under the lock
     }
@@ -71,7 +81,9 @@ impl PooledBuffer {
 fn opened(state: &State) -> PyResult<core::Buffer> {
     match &state.buffer {
         Some(buffer) if !state.closing => Ok(buffer.clone()),
-        _ => Err(PyValueError::new_err("the pooled buffer was released; its memory belongs to another body now")),
+        _ => Err(PyValueError::new_err(
+            "the pooled buffer was released; its memory belongs to another body now",
+        )),
     }
 }
 
@@ -98,7 +110,13 @@ impl PooledBuffer {
         let py = slf.py();
         let count = slf.get().open()?.segment_count();
         let views = (0..count).map(|index| {
-            let segment = Bound::new(py, Segment { parent: slf.clone().unbind(), index })?;
+            let segment = Bound::new(
+                py,
+                Segment {
+                    parent: slf.clone().unbind(),
+                    index,
+                },
+            )?;
             PyMemoryView::from(segment.as_any())
         });
         PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
@@ -108,7 +126,11 @@ impl PooledBuffer {
     fn tobytes(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
         let buffer = self.open()?;
         let copy = || buffer.to_exact(&memory::bytes());
-        let exact = if buffer.len() >= WORTH_DETACHING { py.detach(copy) } else { copy() };
+        let exact = if buffer.len() >= WORTH_DETACHING {
+            py.detach(copy)
+        } else {
+            copy()
+        };
         let exact = exact.map_err(|error| errors::of_status(py, error, &buffer.info(), None))?;
         let (_, _, token) = exact.into_raw_parts();
         // SAFETY: the exact result comes from the bytes memory, is written, and its count is handed over.
@@ -155,9 +177,17 @@ impl PooledBuffer {
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
         let buffer = slf.get().pin()?;
-        let look = || buffer.contiguous().map(|bytes| (bytes.as_ptr().expose_provenance(), bytes.len()));
+        let look = || {
+            buffer
+                .contiguous()
+                .map(|bytes| (bytes.as_ptr().expose_provenance(), bytes.len()))
+        };
         // A join may copy the whole body.
-        let filled = match if buffer.segment_count() > 1 { py.detach(look) } else { look() } {
+        let filled = match if buffer.segment_count() > 1 {
+            py.detach(look)
+        } else {
+            look()
+        } {
             // SAFETY: the bytes live as long as the buffer, which a pinned state keeps.
             Ok((address, length)) => unsafe { fill(slf.as_any(), view, address, length, flags) },
             Err(error) => Err(errors::of_status(py, error, &buffer.info(), None)),
@@ -188,8 +218,16 @@ impl Segment {
         let buffer = parent.get().pin()?;
         let bytes = buffer.segments().nth(*index).unwrap_or_default();
         // SAFETY: the bytes live as long as the buffer, which a pinned state keeps.
-        unsafe { fill(slf.as_any(), view, bytes.as_ptr().expose_provenance(), bytes.len(), flags) }
-            .inspect_err(|_| parent.get().let_go())
+        unsafe {
+            fill(
+                slf.as_any(),
+                view,
+                bytes.as_ptr().expose_provenance(),
+                bytes.len(),
+                flags,
+            )
+        }
+        .inspect_err(|_| parent.get().let_go())
     }
 
     /// # Safety
@@ -210,11 +248,21 @@ pub(crate) unsafe fn fill(
     length: usize,
     flags: c_int,
 ) -> PyResult<()> {
-    let length = ffi::Py_ssize_t::try_from(length)
-        .map_err(|_| PyBufferError::new_err(Error::NoMemory.text()))?;
+    let length = ffi::Py_ssize_t::try_from(length).map_err(|_| PyBufferError::new_err(Error::NoMemory.text()))?;
     // SAFETY: as the caller promises; the function writes the view, or sets an exception.
     let failed = unsafe {
-        ffi::PyBuffer_FillInfo(view, owner.as_ptr(), ptr::with_exposed_provenance_mut(address), length, 1, flags)
+        ffi::PyBuffer_FillInfo(
+            view,
+            owner.as_ptr(),
+            ptr::with_exposed_provenance_mut(address),
+            length,
+            1,
+            flags,
+        )
     };
-    if failed == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(PyErr::fetch(owner.py()))
+    }
 }

@@ -47,7 +47,9 @@ impl<'a> Chunk<'a> {
 
 fn not_bytes(object: &Bound<'_, PyAny>) -> PyErr {
     if object.is_instance_of::<PyString>() {
-        return PyTypeError::new_err("a chunk must be bytes-like, not str; open files in binary mode, or encode the text");
+        return PyTypeError::new_err(
+            "a chunk must be bytes-like, not str; open files in binary mode, or encode the text",
+        );
     }
     PyTypeError::new_err(format!("a chunk must be bytes-like, not {}", object.get_type()))
 }
@@ -90,7 +92,9 @@ impl View {
 
     fn gather(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
         let mut bytes: Vec<u8> = Vec::new();
-        bytes.try_reserve_exact(self.len()).map_err(|_| PyMemoryError::new_err("no memory to gather a strided chunk"))?;
+        bytes
+            .try_reserve_exact(self.len())
+            .map_err(|_| PyMemoryError::new_err("no memory to gather a strided chunk"))?;
         // SAFETY: the view is filled, and the vector has room for its `len` bytes.
         let failed = unsafe {
             let target = bytes.as_mut_ptr();

@@ -50,7 +50,16 @@ pub(crate) fn collect<'py>(
     collector: Option<&Bound<'py, Collector>>,
 ) -> PyResult<Py<PyBytes>> {
     let py = source.py();
-    let keywords = Keywords { length, size_hint, end, limit, truncate, max_prealloc, first_block, max_window };
+    let keywords = Keywords {
+        length,
+        size_hint,
+        end,
+        limit,
+        truncate,
+        max_prealloc,
+        first_block,
+        max_window,
+    };
     if let Some(collector) = collector {
         return with_collector(source, &keywords, pool, collector, |turn| Ok(finish_bytes(py, turn)?));
     }
@@ -86,7 +95,16 @@ pub(crate) fn collect_pooled<'py>(
     collector: Option<&Bound<'py, Collector>>,
 ) -> PyResult<Py<PooledBuffer>> {
     let py = source.py();
-    let keywords = Keywords { length, size_hint, end, limit, truncate, max_prealloc, first_block, max_window };
+    let keywords = Keywords {
+        length,
+        size_hint,
+        end,
+        limit,
+        truncate,
+        max_prealloc,
+        first_block,
+        max_window,
+    };
     match collector {
         Some(collector) => with_collector(source, &keywords, pool, collector, |turn| finish_pooled(py, turn)),
         None => Call::new(source, &keywords, pool, Prefer::Pooled)?.run(|_, turn| finish_pooled(py, turn)),
@@ -112,7 +130,11 @@ impl<'a, 'py> Call<'a, 'py> {
         let kind = source::recognise(source)?;
         source::complete_options(&mut asked, kind, source)?;
         let pool = pool.map_or_else(core::Pool::process_default, |pool| pool.get().pool.clone());
-        Ok(Call { asked, pool, reading: Reading::new(source, kind) })
+        Ok(Call {
+            asked,
+            pool,
+            reading: Reading::new(source, kind),
+        })
     }
 
     /// A `bytes` object that the source is, or that it gives as its only chunk, is handed on as it is, as b"".join
@@ -123,13 +145,25 @@ impl<'a, 'py> Call<'a, 'py> {
             Kind::Bytes => Ok(self.is_body(source)),
             Kind::Iterate => {
                 if let Ok(list) = source.cast_exact::<PyList>() {
-                    return if list.len() == 1 { Ok(self.is_body(&list.get_item(0)?)) } else { Ok(None) };
+                    return if list.len() == 1 {
+                        Ok(self.is_body(&list.get_item(0)?))
+                    } else {
+                        Ok(None)
+                    };
                 }
                 if let Ok(tuple) = source.cast_exact::<PyTuple>() {
-                    return if tuple.len() == 1 { Ok(self.is_body(&tuple.get_item(0)?)) } else { Ok(None) };
+                    return if tuple.len() == 1 {
+                        Ok(self.is_body(&tuple.get_item(0)?))
+                    } else {
+                        Ok(None)
+                    };
                 }
                 // With a length the engine decides whether there is a call to the source at all.
-                if self.asked.options.length.is_some() { Ok(None) } else { self.look_ahead() }
+                if self.asked.options.length.is_some() {
+                    Ok(None)
+                } else {
+                    self.look_ahead()
+                }
             }
             _ => Ok(None),
         }
@@ -138,7 +172,11 @@ impl<'a, 'py> Call<'a, 'py> {
     fn look_ahead(&mut self) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let iterator = self.reading.source.try_iter()?;
         let first = next_item(Some(&iterator));
-        let whole = first.as_ref().ok().and_then(Option::as_ref).and_then(|chunk| self.is_body(chunk));
+        let whole = first
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .and_then(|chunk| self.is_body(chunk));
         // Where the first chunk is too large already, the source is not called again (E15).
         let second = whole.is_some().then(|| next_item(Some(&iterator)));
         if let (Some(whole), Some(Ok(None))) = (whole, &second) {
@@ -151,13 +189,13 @@ impl<'a, 'py> Call<'a, 'py> {
 
     fn is_body(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
         let bytes = object.cast_exact::<PyBytes>().ok()?;
-        self.asked.options.is_whole(&self.pool, bytes.as_bytes().len() as u64).then(|| bytes.clone())
+        self.asked
+            .options
+            .is_whole(&self.pool, bytes.as_bytes().len() as u64)
+            .then(|| bytes.clone())
     }
 
-    fn run<R>(
-        mut self,
-        finish: impl FnOnce(&Reading<'a, 'py>, &mut Turn<'_>) -> Result<R, Failure>,
-    ) -> PyResult<R> {
+    fn run<R>(mut self, finish: impl FnOnce(&Reading<'a, 'py>, &mut Turn<'_>) -> Result<R, Failure>) -> PyResult<R> {
         let py = self.reading.source.py();
         let body = Body::new(&self.pool, self.asked.options.clone())?;
         let mut turn = body.enter(py)?;
@@ -175,7 +213,10 @@ impl<'a, 'py> Call<'a, 'py> {
             Failure::Raised(raised) => raised,
             Failure::Status(error) => {
                 let info = turn.info();
-                let partial = turn.take_partial().ok().and_then(|part| Py::new(py, PooledBuffer::new(part)).ok());
+                let partial = turn
+                    .take_partial()
+                    .ok()
+                    .and_then(|part| Py::new(py, PooledBuffer::new(part)).ok());
                 errors::of_status(py, error, &info, partial)
             }
         })
@@ -192,11 +233,16 @@ fn with_collector<R>(
 ) -> PyResult<R> {
     let py = source.py();
     if pool.is_some() || !keywords.is_default() {
-        return Err(PyTypeError::new_err("with collector= the collector's own options and pool hold; give no others"));
+        return Err(PyTypeError::new_err(
+            "with collector= the collector's own options and pool hold; give no others",
+        ));
     }
     let body = collector.get().body();
     let outcome = match collector.get().run(source) {
-        Ok(Progress::Complete) => body.enter(py).map_err(Failure::Raised).and_then(|mut turn| finish(&mut turn)),
+        Ok(Progress::Complete) => body
+            .enter(py)
+            .map_err(Failure::Raised)
+            .and_then(|mut turn| finish(&mut turn)),
         Ok(Progress::Pending) => return Err(errors::would_block(py, &body.info(py), collector.clone().into_any())),
         Err(failure) => Err(failure),
     };

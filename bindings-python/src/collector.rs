@@ -40,9 +40,14 @@ impl Body {
 
     /// The turn, for calls that may change or move the body.
     pub(crate) fn enter(&self, py: Python<'_>) -> PyResult<Turn<'_>> {
-        let turn = self.handle.enter().map_err(|error| errors::of_status(py, error, &self.info(py), None))?;
+        let turn = self
+            .handle
+            .enter()
+            .map_err(|error| errors::of_status(py, error, &self.info(py), None))?;
         if self.arrived.load(Ordering::Acquire) > 0 {
-            return Err(PyBufferError::new_err("views of segments() are alive; release them before the body goes on"));
+            return Err(PyBufferError::new_err(
+                "views of segments() are alive; release them before the body goes on",
+            ));
         }
         Ok(turn)
     }
@@ -61,7 +66,11 @@ impl Body {
 /// The result as bytes; large copies let other threads run.
 pub(crate) fn finish_bytes(py: Python<'_>, turn: &mut Turn<'_>) -> Result<Py<PyBytes>, Error> {
     let large = turn.info().length >= WORTH_DETACHING as u64;
-    let exact = if large { py.detach(|| turn.finish_exact()) } else { turn.finish_exact() }?;
+    let exact = if large {
+        py.detach(|| turn.finish_exact())
+    } else {
+        turn.finish_exact()
+    }?;
     let (_, _, token) = exact.into_raw_parts();
     // SAFETY: exact results of this binding come from the bytes memory, are written, and the count is handed over.
     Ok(unsafe { memory::take(py, token) })
@@ -166,10 +175,10 @@ impl Collector {
             Exporter::take_back(view.into_bound(py));
         }
         let answered = answer(turn);
-        if let Some(exporter) = out.exporter {
-            if !exporter.get().leave(turn) {
-                lock(&self.out).exporter = Some(exporter);
-            }
+        if let Some(exporter) = out.exporter
+            && !exporter.get().leave(turn)
+        {
+            lock(&self.out).exporter = Some(exporter);
         }
         answered
     }
@@ -197,11 +206,21 @@ impl Collector {
             "bytes" => Prefer::Exact,
             "pooled" => Prefer::Pooled,
             other => {
-                return Err(PyValueError::new_err(format!("result must be \"bytes\" or \"pooled\", not {other:?}")));
+                return Err(PyValueError::new_err(format!(
+                    "result must be \"bytes\" or \"pooled\", not {other:?}"
+                )));
             }
         };
-        let keywords =
-            Keywords { length, size_hint, end, limit, truncate, max_prealloc, first_block, max_window };
+        let keywords = Keywords {
+            length,
+            size_hint,
+            end,
+            limit,
+            truncate,
+            max_prealloc,
+            first_block,
+            max_window,
+        };
         let asked = keywords.asked(prefer)?;
         let pool = pool.map_or_else(core::Pool::process_default, |pool| pool.get().pool.clone());
         let body = Body::new(&pool, asked.options.clone())?;
@@ -248,13 +267,18 @@ impl Collector {
         };
         let mut turn = self.body.enter(py)?;
         let was_out = turn.info().state == State::WindowOut;
-        let window = turn.reserve(want, true).map_err(|error| errors::of_status(py, error, &turn.info(), None))?;
+        let window = turn
+            .reserve(want, true)
+            .map_err(|error| errors::of_status(py, error, &turn.info(), None))?;
         let view = match view {
             // The same view again, unless its user has released it.
             Some(view) if was_out && exporter.get().is_kept() => view,
             _ => Exporter::show(exporter.bind(py), window)?.unbind(),
         };
-        *lock(&self.out) = Out { view: Some(view.clone_ref(py)), exporter: Some(exporter) };
+        *lock(&self.out) = Out {
+            view: Some(view.clone_ref(py)),
+            exporter: Some(exporter),
+        };
         Ok(view)
     }
 
@@ -277,7 +301,8 @@ impl Collector {
     #[getter]
     fn complete(&self, py: Python<'_>) -> PyResult<bool> {
         let turn = self.body.handle.enter();
-        turn.and_then(|turn| turn.is_complete()).map_err(|error| self.raise(py, error))
+        turn.and_then(|turn| turn.is_complete())
+            .map_err(|error| self.raise(py, error))
     }
 
     /// Copies what has arrived so far from `offset` on into a writable buffer; returns the number of bytes.
@@ -285,7 +310,11 @@ impl Collector {
         let offset = size("offset", Some(offset))?.unwrap_or(0);
         let mut target = View::of(target, ffi::PyBUF_WRITABLE)?;
         // From inside the source there is nothing to look at (E26).
-        Ok(self.body.handle.with(|collector| collector.copy(offset, target.as_mut_slice())).unwrap_or(0))
+        Ok(self
+            .body
+            .handle
+            .with(|collector| collector.copy(offset, target.as_mut_slice()))
+            .unwrap_or(0))
     }
 
     /// What has arrived so far as a tuple of read-only memoryviews, without a copy. Release them before the body goes
@@ -294,7 +323,9 @@ impl Collector {
         let Ok(turn) = self.body.handle.enter() else {
             return Ok(PyTuple::empty(py)); // from inside the source there is nothing to look at (E26)
         };
-        let views = turn.segments().map(|segment| Exporter::show_arrived(py, &self.body, segment));
+        let views = turn
+            .segments()
+            .map(|segment| Exporter::show_arrived(py, &self.body, segment));
         PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -339,7 +370,10 @@ impl Collector {
         };
         asked.options.check().map_err(errors::invalid)?;
         let cancel = new_cancel()?;
-        let options = core::Options { cancel: Some(cancel.clone()), ..asked.options.clone() };
+        let options = core::Options {
+            cancel: Some(cancel.clone()),
+            ..asked.options.clone()
+        };
         let mut turn = self.body.enter(py)?;
         if turn.info().state == State::WindowOut {
             // SAFETY: nothing was filled.

@@ -68,7 +68,14 @@ pub(crate) struct Reading<'a, 'py> {
 
 impl<'a, 'py> Reading<'a, 'py> {
     pub(crate) fn new(source: &'a Bound<'py, PyAny>, kind: Kind) -> Reading<'a, 'py> {
-        Reading { source, kind, resume: None, iterator: None, seen: [None, None], first: None }
+        Reading {
+            source,
+            kind,
+            resume: None,
+            iterator: None,
+            seen: [None, None],
+            first: None,
+        }
     }
 
     /// Reads until the body is complete, the source has nothing now, or something ends it.
@@ -142,7 +149,9 @@ impl<'a, 'py> Reading<'a, 'py> {
         match source::missing(self.source) {
             Ok(None) => (Answer::END, None),
             Ok(Some(missing)) => {
-                let raised = py.import("http.client").and_then(|client| client.getattr("IncompleteRead"));
+                let raised = py
+                    .import("http.client")
+                    .and_then(|client| client.getattr("IncompleteRead"));
                 let raised = raised.and_then(|class| class.call1((PyBytes::new(py, b""), missing)));
                 answer::of_exception(py, raised.map_or_else(|failure| failure, PyErr::from_value), self.kind)
             }
@@ -178,8 +187,7 @@ impl<'a, 'py> Reading<'a, 'py> {
             let room = Bound::from_owned_ptr_or_err(py, room);
             room.and_then(|room| {
                 let (name, end) = (intern!(py, "read"), ptr::null_mut::<ffi::PyObject>());
-                let given =
-                    ffi::PyObject_CallMethodObjArgs(self.source.as_ptr(), name.as_ptr(), room.as_ptr(), end);
+                let given = ffi::PyObject_CallMethodObjArgs(self.source.as_ptr(), name.as_ptr(), room.as_ptr(), end);
                 Bound::from_owned_ptr_or_err(py, given)
             })
         };
@@ -191,7 +199,8 @@ impl<'a, 'py> Reading<'a, 'py> {
             return (Answer::PENDING, None);
         }
         if given.is_instance_of::<PyString>() {
-            let message = "read() gave str, so this is a text file; open it in binary mode (\"rb\"), or use its .buffer";
+            let message =
+                "read() gave str, so this is a text file; open it in binary mode (\"rb\"), or use its .buffer";
             return answer::unknown(PyTypeError::new_err(message));
         }
         let chunk = match Chunk::of(&given) {
@@ -228,7 +237,11 @@ impl<'a, 'py> Reading<'a, 'py> {
         };
         let outcome = self.push_all(turn, iterator.as_ref(), &mut rest);
         if let Some(iterator) = iterator.filter(|_| turn.info().state == State::Open) {
-            self.resume = Some(Resume { source: self.source.clone().unbind(), iterator: iterator.unbind(), rest });
+            self.resume = Some(Resume {
+                source: self.source.clone().unbind(),
+                iterator: iterator.unbind(),
+                rest,
+            });
         }
         outcome
     }
@@ -333,7 +346,12 @@ fn land(window: Window, bytes: &[u8]) {
     debug_assert!(bytes.len() <= window.room);
     // SAFETY: the callers have made sure that the bytes fit; the window is writable and shown to nobody else, so it
     // does not overlap bytes that Python code can give.
-    unsafe { window.pointer.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    unsafe {
+        window
+            .pointer
+            .as_ptr()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+    };
 }
 
 /// Ctrl-C is seen between calls, also where no Python code runs in them. The bytes of the call count.
@@ -342,7 +360,13 @@ fn interrupted(py: Python<'_>, answered: Answered) -> Answered {
         return answered;
     };
     let (failed, raised) = answer::of_exception(py, raised, Kind::Call);
-    (Answer { filled: answered.0.filled, then: failed.then }, raised)
+    (
+        Answer {
+            filled: answered.0.filled,
+            then: failed.then,
+        },
+        raised,
+    )
 }
 
 /// What a call led to: the progress to return, None to go on, or the failure; an exception of the source only where

@@ -174,6 +174,9 @@ impl From<core::PoolStats> for PoolStats {
 #[pymethods]
 impl PoolStats {
     fn __repr__(&self) -> String {
-        format!("{self:?}").replace(": ", "=").replace(" { ", "(").replace(" }", ")")
+        format!("{self:?}")
+            .replace(": ", "=")
+            .replace(" { ", "(")
+            .replace(" }", ")")
     }
 }

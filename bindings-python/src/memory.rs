@@ -23,7 +23,11 @@ pub(crate) fn bytes() -> MemoryRef {
 /// `token` is that of a piece of [`bytes`] whose count is handed over with it, and its bytes are written.
 pub(crate) unsafe fn take(py: Python<'_>, token: usize) -> Py<PyBytes> {
     // SAFETY: the token points to a bytes object, whose one count the caller hands over.
-    unsafe { Bound::from_owned_ptr(py, ptr::with_exposed_provenance_mut(token)).cast_into_unchecked().unbind() }
+    unsafe {
+        Bound::from_owned_ptr(py, ptr::with_exposed_provenance_mut(token))
+            .cast_into_unchecked()
+            .unbind()
+    }
 }
 
 // SAFETY: a piece is the payload of a bytes object that only the piece's token points to: nobody else reads, hashes or
@@ -31,15 +35,18 @@ pub(crate) unsafe fn take(py: Python<'_>, token: usize) -> Py<PyBytes> {
 // looked at.
 unsafe impl Memory for BytesMemory {
     fn profile(&self) -> Profile {
-        Profile { grows: false, fixed_up_to: usize::MAX, detachable: false }
+        Profile {
+            grows: false,
+            fixed_up_to: usize::MAX,
+            detachable: false,
+        }
     }
 
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
         let length = ffi::Py_ssize_t::try_from(size).ok()?;
         // Also where the engine runs without the GIL: it is taken for just this call.
         Python::try_attach(|_py| {
-            // SAFETY: attached. NULL leaves the payload unwritten; size 0 gives the shared empty object, of whose
-            // payload no byte is ever written.
+            // SAFETY: attached. NULL leaves the payload unwritten.
             let object = unsafe { ffi::PyBytes_FromStringAndSize(ptr::null(), length) };
             if object.is_null() {
                 // SAFETY: attached. The refusal is told as a status.
@@ -48,7 +55,8 @@ unsafe impl Memory for BytesMemory {
             }
             // SAFETY: the object is a bytes object.
             let payload = NonNull::new(unsafe { ffi::PyBytes_AsString(object) }.cast::<u8>());
-            match payload.filter(|payload| payload.addr().get() % align == 0) {
+            // Size 0 gives the interpreter's one empty object, which lies where it likes; none of its bytes is used.
+            match payload.filter(|payload| size == 0 || payload.addr().get() % align == 0) {
                 Some(pointer) => Some(Raw {
                     pointer,
                     capacity: size,

@@ -30,7 +30,16 @@ pub(crate) struct Keywords<'a, 'py> {
 impl<'py> Keywords<'_, 'py> {
     /// Whether nothing was asked for.
     pub(crate) fn is_default(&self) -> bool {
-        let Keywords { length, size_hint, end, limit, truncate, max_prealloc, first_block, max_window } = *self;
+        let Keywords {
+            length,
+            size_hint,
+            end,
+            limit,
+            truncate,
+            max_prealloc,
+            first_block,
+            max_window,
+        } = *self;
         let given = [length, size_hint, limit, max_prealloc, first_block, max_window];
         !truncate && end == "auto" && given.iter().all(Option::is_none)
     }
@@ -65,11 +74,22 @@ impl<'py> Keywords<'_, 'py> {
 
     /// The same from a dictionary, as `reset` takes it.
     pub(crate) fn asked_of(dict: &Bound<'py, PyDict>, prefer: Prefer) -> PyResult<Asked> {
-        const NAMES: [&str; 8] =
-            ["length", "size_hint", "end", "limit", "truncate", "max_prealloc", "first_block", "max_window"];
+        const NAMES: [&str; 8] = [
+            "length",
+            "size_hint",
+            "end",
+            "limit",
+            "truncate",
+            "max_prealloc",
+            "first_block",
+            "max_window",
+        ];
         for name in dict.keys() {
             if !NAMES.iter().any(|known| name.eq(known).unwrap_or(false)) {
-                return Err(PyTypeError::new_err(format!("reset() has no option {name}; it has {}", NAMES.join(", "))));
+                return Err(PyTypeError::new_err(format!(
+                    "reset() has no option {name}; it has {}",
+                    NAMES.join(", ")
+                )));
             }
         }
         let get = |name| dict.get_item(name).map(|value| value.filter(|value| !value.is_none()));

@@ -40,7 +40,11 @@ impl Pool {
             memory: match memory {
                 "auto" => MemoryRef::system(),
                 "list" => MemoryRef::heap(),
-                other => return Err(PyValueError::new_err(format!("memory must be \"auto\" or \"list\", not {other:?}"))),
+                other => {
+                    return Err(PyValueError::new_err(format!(
+                        "memory must be \"auto\" or \"list\", not {other:?}"
+                    )));
+                }
             },
             ..default
         };
@@ -67,10 +71,16 @@ impl Pool {
 }
 
 fn milliseconds(seconds: f64) -> PyResult<u64> {
-    if !(seconds >= 0.0) {
-        return Err(PyValueError::new_err(format!("idle must be 0 or more seconds, not {seconds}")));
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(PyValueError::new_err(format!(
+            "idle must be 0 or more seconds, not {seconds}"
+        )));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates; not negative")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates; not negative"
+    )]
     Ok((seconds * 1000.0) as u64)
 }
 
@@ -83,9 +93,10 @@ pub(crate) fn size(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Opt
         let kind = value.get_type();
         PyTypeError::new_err(format!("{name} must be a number of bytes as an int, not {kind}"))
     })?;
-    number.extract::<u64>().map(Some).map_err(|_| {
-        PyValueError::new_err(format!("{name} must be 0 to 2**64 - 1 bytes, not {value}"))
-    })
+    number
+        .extract::<u64>()
+        .map(Some)
+        .map_err(|_| PyValueError::new_err(format!("{name} must be 0 to 2**64 - 1 bytes, not {value}")))
 }
 
 /// Any object that is an integer; a bool is none, since where a count of bytes is asked for it is a mistake.

@@ -69,12 +69,18 @@ fn slot(of_type: &Bound<'_, PyType>) -> usize {
 fn seen_before(of_type: &Bound<'_, PyType>) -> Option<Kind> {
     // Never waited for: when it is taken, the type is just examined again.
     let seen = SEEN.try_lock().ok()?;
-    seen[slot(of_type)].as_ref().filter(|(known, _)| known.is(of_type)).map(|&(_, kind)| kind)
+    seen[slot(of_type)]
+        .as_ref()
+        .filter(|(known, _)| known.is(of_type))
+        .map(|&(_, kind)| kind)
 }
 
 fn remember(of_type: Bound<'_, PyType>, kind: Kind) {
     let slot = slot(&of_type);
-    let pushed_out = SEEN.try_lock().ok().and_then(|mut seen| seen[slot].replace((of_type.unbind(), kind)));
+    let pushed_out = SEEN
+        .try_lock()
+        .ok()
+        .and_then(|mut seen| seen[slot].replace((of_type.unbind(), kind)));
     drop(pushed_out); // may run Python code, which is not done under the lock
 }
 

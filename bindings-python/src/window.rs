@@ -122,18 +122,34 @@ impl Exporter {
         let exporter = slf.get();
         // Counted first and only while open, so that whoever finds the count 0 after closing knows that no view is.
         let count = |views| if views & OPEN == 0 { None } else { Some(views + VIEW) };
-        if exporter.views.fetch_update(Ordering::AcqRel, Ordering::Acquire, count).is_err() {
-            return Err(PyBufferError::new_err("a window belongs to the call it was given to; no further view of it"));
+        if exporter
+            .views
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, count)
+            .is_err()
+        {
+            return Err(PyBufferError::new_err(
+                "a window belongs to the call it was given to; no further view of it",
+            ));
         }
         let pointer = exporter.pointer.load(Ordering::Relaxed);
         let room = exporter.room.load(Ordering::Relaxed);
         let readonly = c_int::from(exporter.arrived.is_some());
-        #[expect(clippy::cast_possible_wrap, reason = "a window lies in the address space, at most isize::MAX bytes")]
+        #[expect(
+            clippy::cast_possible_wrap,
+            reason = "a window lies in the address space, at most isize::MAX bytes"
+        )]
         // SAFETY: the view is the interpreter's to fill. A window is writable, cleared where interpreted code sees it,
         // and lives as long as this exporter, which the view holds: `memory` holds the body, or the block it left.
         // What has arrived is only read, and lies still while its views are counted.
         let failed = unsafe {
-            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), pointer.cast(), room as ffi::Py_ssize_t, readonly, flags)
+            ffi::PyBuffer_FillInfo(
+                view,
+                slf.as_ptr(),
+                pointer.cast(),
+                room as ffi::Py_ssize_t,
+                readonly,
+                flags,
+            )
         };
         if failed == 0 {
             if let Some(arrived) = &exporter.arrived {
