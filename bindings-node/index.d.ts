@@ -276,7 +276,7 @@ export class BrimfulError extends Error {
   readonly limit?: number
   /** The length that was announced. */
   readonly expected?: number
-  /** What came before the error, if the call made the collector itself; with `collector` it is in that one. Release it. */
+  /** What came before the error, if the call made the collector itself; with `collector` it is in that one. Its memory goes with the error. */
   readonly partial: PooledBuffer | undefined
   /** Of `ERR_BRIMFUL_WOULD_BLOCK`: what to go on with. */
   readonly collector?: Collector

@@ -3,7 +3,7 @@
 
 const { native, numbers, view } = require('./native.js')
 const { BrimfulError, codeOf, wrongType, describe } = require('./errors.js')
-const { makeBuffer } = require('./buffer.js')
+const { makeBuffer, makeOwnBuffer } = require('./buffer.js')
 const { readInfo } = require('./info.js')
 const { NONE, tellOptions } = require('./options.js')
 const { poolHandle } = require('./pool.js')
@@ -99,8 +99,7 @@ class Body {
     if (this.held === undefined) return new BrimfulError(`${name}: the collector could not be made`, { code: codeOf(name), cause })
     const message = native.collectorMessage(this.handle, code)
     const { received, limit, expected } = this.info()
-    const takePartial = this.lends ? () => this.takePartial() : undefined
-    return new BrimfulError(message, { code: codeOf(name), received, limit, expected, cause, takePartial })
+    return new BrimfulError(message, { code: codeOf(name), received, limit, expected, cause, partial: this.partial() })
   }
 
   /** The source is cut off before its end, which is `short` whether a length was announced or not. */
@@ -108,8 +107,14 @@ class Body {
     if (this.lacks()) return this.failure(native.collectorEnd(this.handle), cause)
     const { received, limit } = this.info()
     const message = `short: the source was closed before its end, after ${received} bytes; they can be taken as the partial`
-    const takePartial = this.lends ? () => this.takePartial() : undefined
-    return new BrimfulError(message, { code: codeOf('short'), received, limit, cause, takePartial })
+    return new BrimfulError(message, { code: codeOf('short'), received, limit, cause, partial: this.partial() })
+  }
+
+  /** What came, for an error that carries it. */
+  partial() {
+    if (!this.lends) return undefined
+    const handle = native.collectorTakePartial(this.handle)
+    return handle < 0 ? undefined : makeOwnBuffer(handle)
   }
 
   info() {

@@ -1,6 +1,6 @@
 'use strict'
 
-const { native, numbers, view } = require('./native.js')
+const { isOurs, move, moveOut, native, numbers, view } = require('./native.js')
 const { BrimfulError, codeOf, state, wrongType } = require('./errors.js')
 const { readInfo } = require('./info.js')
 
@@ -12,19 +12,23 @@ const lost = new FinalizationRegistry((held) => {
 const KEY = Symbol('made by a collector')
 
 class PooledBuffer {
-  /** Shared with the finalizer; -1 once released. */
+  /** Shared with the finalizer; -1 without blocks of a pool. */
   #held
+  #released = false
   #length
   #truncated
+  #info
   #whole
   #segments
 
-  constructor(key, handle) {
+  constructor(key, handle, info, segments) {
     if (key !== KEY) throw wrongType('a PooledBuffer is made by collectPooled, collectPooledSync or a Collector, not by new')
     this.#held = { handle }
-    this.#length = numbers[7]
-    this.#truncated = numbers[2] === 1
-    lost.register(this, this.#held)
+    this.#length = info.length
+    this.#truncated = info.truncated
+    this.#info = info
+    this.#segments = segments
+    if (handle >= 0) lost.register(this, this.#held)
   }
 
   get length() {
@@ -36,46 +40,63 @@ class PooledBuffer {
   }
 
   info() {
-    check(native.bufferInfo(this.#handle()))
-    return readInfo()
+    this.#handle()
+    return { ...this.#info }
   }
 
   asBuffer() {
-    this.#handle()
-    if (this.#whole === undefined) {
-      const segments = this.segments()
-      this.#whole = segments.length === 1 ? segments[0] : this.toBuffer()
-    }
+    const segments = this.#pieces()
+    this.#whole ??= segments.length === 1 ? segments[0] : this.#join()
     return this.#whole
   }
 
   toBuffer() {
     const handle = this.#handle()
     const copy = Buffer.allocUnsafeSlow(this.#length)
-    check(native.bufferCopy(handle, 0, copy))
+    if (handle >= 0) {
+      check(native.bufferCopy(handle, 0, copy))
+      return copy
+    }
+    let at = 0
+    for (const segment of this.#segments) at += segment.copy(copy, at)
     return copy
   }
 
   segments() {
-    const handle = this.#handle()
-    this.#segments ??= readSegments((index) => check(native.bufferShow(handle, index)), (offset, target) => check(native.bufferCopy(handle, offset, target)))
-    return this.#segments.slice()
+    return this.#pieces().slice()
   }
 
   release() {
+    if (this.#released) return
+    this.#released = true
     const { handle } = this.#held
-    if (handle < 0) return
     this.#held.handle = -1
+    // Blocks of a pool are revoked there; what is the buffer's own is revoked here.
+    for (const view of [...(this.#segments ?? []), this.#whole]) {
+      if (view !== undefined && view.length > 0 && !isOurs(view.buffer)) move(view.buffer)
+    }
     this.#whole = this.#segments = undefined
-    native.bufferRelease(handle, 0)
+    if (handle >= 0) native.bufferRelease(handle, 0)
   }
 
   [Symbol.dispose]() {
     this.release()
   }
 
+  #pieces() {
+    const handle = this.#handle()
+    this.#segments ??= readSegments((index) => check(native.bufferShow(handle, index)), (offset, target) => check(native.bufferCopy(handle, offset, target)))
+    return this.#segments
+  }
+
+  /** Several pieces in one, in memory of the buffer's own; once. */
+  #join() {
+    this.#info.copied += this.#length
+    return this.toBuffer()
+  }
+
   #handle() {
-    if (this.#held.handle < 0) throw state('the buffer was released; take what is needed of it before')
+    if (this.#released) throw state('the buffer was released; take what is needed of it before')
     return this.#held.handle
   }
 }
@@ -104,6 +125,32 @@ function check(code) {
 }
 
 /** The buffer behind a handle; its statistics have just been left in the shared numbers. */
-const makeBuffer = (handle) => new PooledBuffer(KEY, handle)
+const makeBuffer = (handle) => new PooledBuffer(KEY, handle, readInfo())
 
-module.exports = { PooledBuffer, makeBuffer, readSegments }
+/**
+ * The same, with its memory taken out of the pool: it goes with the last object that leads to it, as any Buffer's does.
+ * For what an error carries, which nobody may ever look at.
+ */
+function makeOwnBuffer(handle) {
+  const info = readInfo()
+  try {
+    const segments = []
+    while (check(native.bufferShow(handle, segments.length)) === 1) {
+      const id = numbers[0]
+      const offset = numbers[1]
+      const length = numbers[2]
+      if (id > 0) {
+        segments.push(Buffer.from(moveOut(id), offset, length))
+      } else {
+        const piece = Buffer.alloc(length)
+        check(native.bufferCopy(handle, offset, piece))
+        segments.push(piece)
+      }
+    }
+    return new PooledBuffer(KEY, -1, info, segments)
+  } finally {
+    native.bufferRelease(handle, 1)
+  }
+}
+
+module.exports = { PooledBuffer, makeBuffer, makeOwnBuffer, readSegments }

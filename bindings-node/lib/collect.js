@@ -44,13 +44,13 @@ function sync(source, options, exact) {
     return finish(body, exact)
   }
   body.lends = true
+  let kept = false
   try {
-    if (!opened.read(body)) throw wouldBlock(body)
-    const result = finish(body, exact)
-    body.free()
-    return result
-  } catch (error) {
-    throw keepOrFree(body, error)
+    kept = !opened.read(body)
+    if (kept) throw wouldBlock(body)
+    return finish(body, exact)
+  } finally {
+    if (!kept) body.free()
   }
 }
 
@@ -64,21 +64,14 @@ async function later(source, options, exact) {
   }
   const body = bodyFor(options, exact, opened.end).watch()
   body.lends = true
+  let kept = false
   try {
-    if (!(await opened.read(body))) throw wouldBlock(body)
-    const result = finish(body, exact)
-    body.free()
-    return result
-  } catch (error) {
-    throw keepOrFree(body, error)
+    kept = !(await opened.read(body))
+    if (kept) throw wouldBlock(body)
+    return finish(body, exact)
+  } finally {
+    if (!kept) body.free()
   }
-}
-
-/** What came goes with an error of ours, which can be asked for it; else it goes back at once. */
-function keepOrFree(body, error) {
-  if (error instanceof BrimfulError) body.watch()
-  else body.free()
-  return error
 }
 
 const collect = (source, options) => later(source, options, true)

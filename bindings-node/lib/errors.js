@@ -4,27 +4,16 @@
  * What brimful itself has to say. Errors of a source come out unchanged, and system errors stay system errors.
  */
 class BrimfulError extends Error {
-  #takePartial
-  #partial
-
-  /** @param {{ code: string, received?: number, limit?: number, expected?: number, collector?: object, cause?: unknown, takePartial?: () => object }} fields */
-  constructor(message, { code, received, limit, expected, collector, cause, takePartial }) {
+  /** @param {{ code: string, received?: number, limit?: number, expected?: number, collector?: object, partial?: object, cause?: unknown }} fields */
+  constructor(message, { code, received, limit, expected, collector, partial, cause }) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     if (received !== undefined) this.received = received
     if (limit !== undefined) this.limit = limit
     if (expected !== undefined) this.expected = expected
     if (collector !== undefined) this.collector = collector
-    this.#takePartial = takePartial
-  }
-
-  /** What came before the error; taken when it is first asked for. */
-  get partial() {
-    if (this.#takePartial) {
-      this.#partial = this.#takePartial()
-      this.#takePartial = undefined
-    }
-    return this.#partial
+    // Not enumerable: a printed error is not to show a body.
+    Object.defineProperty(this, 'partial', { value: partial, writable: true, configurable: true })
   }
 }
 

@@ -52,13 +52,19 @@ function grow(id, size) {
  */
 function revoke(id) {
   try {
-    const block = blocks[id]
-    blocks[id] = transfer && !block.resizable ? transfer.call(block) : structuredClone(block, { transfer: [block] })
+    blocks[id] = move(blocks[id])
     return 1
   } catch {
     return 0
   }
 }
+
+function move(block) {
+  return transfer && !block.resizable ? transfer.call(block) : structuredClone(block, { transfer: [block] })
+}
+
+/** Takes the memory out of a block's object, for somebody who is not the pool. */
+const moveOut = (id) => move(blocks[id])
 
 /** Marks objects by a private field, which nobody can see, forge or take off. */
 class Mark extends class { constructor(object) { return object } } {
@@ -87,4 +93,4 @@ if (native.setUp(numbers, blocks, allocate, grow, revoke) !== 1) {
   throw new Error('brimful: the native addon and the JavaScript around it are not of the same version')
 }
 
-module.exports = { native, numbers, wideNumbers, view, isOurs: Mark.has }
+module.exports = { native, numbers, wideNumbers, view, move, moveOut, isOurs: Mark.has }

@@ -57,6 +57,9 @@ struct Entry {
     stale: usize,
     /// From here on it was cleared when a finished buffer was shown.
     cleared_from: Option<usize>,
+    /// Bytes it has grown by since its object was made, which V8 learns by us: it counts what an object has at first,
+    /// and what nobody counts makes no garbage collection.
+    grown: usize,
 }
 
 const NOTHING: Entry = Entry {
@@ -66,6 +69,7 @@ const NOTHING: Entry = Entry {
     shown: false,
     stale: 0,
     cleared_from: None,
+    grown: 0,
 };
 
 /// The blocks of one environment.
@@ -258,9 +262,8 @@ impl Blocks {
                 pointer,
                 shift,
                 capacity,
-                shown: false,
                 stale: dirty,
-                cleared_from: None,
+                ..NOTHING
             };
         });
         // SAFETY: shift <= slack, and the piece is `size + slack` long.
@@ -286,9 +289,20 @@ impl Blocks {
         if pointer != known.pointer || length < capacity {
             return false;
         }
-        self.change(id, |entry| entry.capacity = length);
+        let more = length - known.capacity.min(length);
+        self.report(more.cast_signed());
+        self.change(id, |entry| (entry.capacity, entry.grown) = (length, known.grown + more));
         raw.capacity = length;
         true
+    }
+
+    /// Tells V8 of memory that its objects hold and that it has not counted.
+    fn report(&self, bytes: isize) {
+        if bytes != 0 && !self.closed.get() {
+            let mut sum = 0;
+            // SAFETY: only counts.
+            unsafe { sys::napi_adjust_external_memory(self.env, bytes as i64, &raw mut sum) };
+        }
     }
 
     fn is_attached(&self, raw: &Raw) -> bool {
@@ -314,6 +328,9 @@ impl Blocks {
             {
                 return false;
             }
+            // V8 has counted all of the new object.
+            self.report(-known.grown.cast_signed());
+            self.change(raw.token, |entry| entry.grown = 0);
         }
         let stale = raw.dirty;
         self.change(raw.token, |entry| {
@@ -337,6 +354,7 @@ impl Blocks {
                 sys::napi_set_element(self.env, self.referred(hooks.objects), index(id), undefined);
             }
         }
+        self.report(-self.entry(id).grown.cast_signed());
         self.change(id, |entry| *entry = NOTHING);
         self.free.borrow_mut().push(id); // `place` has made room
     }
