@@ -36,7 +36,8 @@ vectors: build/tools.done build/python.done build/node.done build/c.done rust  #
 
 check: build/tools.done build/python.done build/types.done  ## Formatting, lints, header and export list, type stubs
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace -- -D warnings
+	cargo clippy --workspace --tests --examples -- -D warnings
 	cargo test -p brimful-ffi --test header --test library
 	$(VENV)/python -m mypy.stubtest brimful --allowlist bindings-python/stubtest-allowlist.txt
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py

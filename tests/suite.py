@@ -96,7 +96,13 @@ def suites() -> list[Suite]:
             r"^=+ .*(passed|failed|error).* =+$",
             r"^SKIPPED ",
         ),
-        Suite("node", ["node", "--test", "test/"], r"^# (tests|pass|fail|skipped) \d+", r"# SKIP", ROOT / "build" / "node"),
+        Suite(
+            "node",
+            ["node", "--test", "--test-reporter=tap", *sorted(map(str, (ROOT / "build" / "node" / "test").glob("*.test.mjs")))],
+            r"^# (tests|pass|fail|skipped) \d+",
+            r"^\s*ok .* # SKIP",
+            ROOT / "build" / "node",
+        ),
     ]
 
 
