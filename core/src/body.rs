@@ -10,7 +10,7 @@
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
 use crate::memory::{self, MemoryRef, PAGE, Raw};
-use crate::pool::Pool;
+use crate::pool::{Pool, Rented};
 use crate::source::Window;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -99,20 +99,6 @@ impl Block {
     }
 }
 
-/// The collector's own small window (E10).
-#[derive(Debug)]
-pub(crate) struct Side {
-    bytes: [MaybeUninit<u8>; LEAST_WINDOW],
-    used: usize,
-}
-
-impl Side {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the first `used` bytes were written by the source.
-        unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.used) }
-    }
-}
-
 /// What a body has cost so far (E51).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -151,7 +137,10 @@ pub(crate) struct Supply<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     pub(crate) blocks: SmallVec<[Block; 1]>,
-    pub(crate) side: Option<Box<Side>>,
+    /// The side window (E10): a block that is neither granted nor charged to a budget, since it is there to see the end.
+    pub(crate) side: Option<Block>,
+    /// The side window where only 1 byte may come, which never counts as the body's: it shows that there is one.
+    probe: Option<Box<MaybeUninit<u8>>>,
     /// Bytes of the body, those in the side window included.
     pub(crate) length: usize,
     /// Up to here the last block shows nothing but this body's bytes and zeros (E49).
@@ -219,11 +208,12 @@ impl Body {
             self.extend(supply, total)?;
         }
         if waiting > 0 {
-            if let Some(side) = self.side.take() {
+            if let Some(mut side) = self.side.take() {
                 self.length -= waiting;
                 self.land_copy(supply, side.bytes());
                 self.tally.copied += waiting as u64;
-                self.side = Some(Side::emptied(side));
+                side.used = 0;
+                self.side = Some(side);
             }
         }
         Ok(())
@@ -285,7 +275,14 @@ impl Body {
     }
 
     fn rent(&mut self, pool: &Pool, size: usize) -> Result<Block, Error> {
-        let rented = pool.rent(size)?;
+        pool.rent(size).map(|rented| self.count(rented))
+    }
+
+    fn rent_side(&mut self, pool: &Pool) -> Result<Block, Error> {
+        pool.rent_uncharged(LEAST_WINDOW).map(|rented| self.count(rented))
+    }
+
+    fn count(&mut self, rented: Rented) -> Block {
         let mut block = rented.block;
         self.tally.rents += 1;
         if rented.fresh {
@@ -294,7 +291,7 @@ impl Body {
         }
         block.counted = if block.raw.lazy { 0 } else { block.raw.capacity };
         self.tally.hold(block.counted);
-        Ok(block)
+        block
     }
 
     /// A piece of exactly `size` bytes of the exact result's memory.
@@ -408,26 +405,37 @@ impl Body {
     }
 
     /// The side window, at most `size` bytes of it.
-    pub(crate) fn side_window(&mut self, size: usize, cleared: bool) -> Result<Window, Error> {
-        if self.side.is_none() {
-            let side = Side {
-                bytes: [MaybeUninit::uninit(); LEAST_WINDOW],
-                used: 0,
-            };
-            self.side = Some(memory::place(side).ok_or(Error::NoMemory)?);
-        }
-        let side = self.side.as_mut().ok_or(Error::NoMemory)?;
+    pub(crate) fn side_window(&mut self, pool: &Pool, size: usize, cleared: bool) -> Result<Window, Error> {
         let room = size.min(LEAST_WINDOW);
+        let pointer = if room == 1 {
+            if self.probe.is_none() {
+                self.probe = Some(memory::place(MaybeUninit::uninit()).ok_or(Error::NoMemory)?);
+            }
+            NonNull::from(&mut **self.probe.as_mut().ok_or(Error::NoMemory)?).cast()
+        } else {
+            if self.side.is_none() {
+                self.side = Some(self.rent_side(pool)?);
+            }
+            let side = self.side.as_mut().ok_or(Error::NoMemory)?;
+            side.raw.dirty = side.raw.dirty.max(room);
+            side.raw.pointer
+        };
         if cleared {
-            side.bytes[..room].fill(MaybeUninit::new(0));
+            // SAFETY: the probe has 1 byte, the block was rented for LEAST_WINDOW, and nobody else has either.
+            unsafe { pointer.as_ptr().write_bytes(0, room) };
         }
         Ok(Window {
-            pointer: NonNull::from(&mut side.bytes).cast(),
+            pointer,
             room,
             token: 0,
             offset: 0,
             side: true,
         })
+    }
+
+    /// Whether this window was the probe.
+    fn is_probe(window: &Window) -> bool {
+        window.side && window.room == 1
     }
 
     /// Counts `filled` bytes of the last window, of which the body keeps `kept`.
@@ -486,7 +494,7 @@ impl Body {
 
     /// The body's bytes, piece by piece.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &[u8]> {
-        let side = self.side.iter().map(|side| side.bytes());
+        let side = self.side.iter().map(Block::bytes);
         self.blocks
             .iter()
             .map(Block::bytes)
@@ -506,16 +514,19 @@ impl Body {
 
     /// The last block, or the side window where that was the last one shown, is not to be used by others any more.
     pub(crate) fn spoil(&mut self, window: &Window) {
-        if !window.side {
-            if let Some(block) = self.blocks.last_mut() {
-                block.spoiled = true;
-            }
+        let block = match (window.side, Body::is_probe(window)) {
+            (_, true) => None, // given to nobody else anyway
+            (true, _) => self.side.as_mut(),
+            (false, _) => self.blocks.last_mut(),
+        };
+        if let Some(block) = block {
+            block.spoiled = true;
         }
     }
 
     /// No block is to be used by others any more.
     pub(crate) fn spoil_all(&mut self) {
-        for block in &mut self.blocks {
+        for block in self.blocks.iter_mut().chain(&mut self.side) {
             block.spoiled = true;
         }
     }
@@ -523,50 +534,47 @@ impl Body {
     /// Exchanges the memory of the last window for other memory with the same bytes, and hands the old one out; see
     /// [`crate::Collector::quarantine`].
     pub(crate) fn exchange(&mut self, supply: Supply<'_>, window: &Window) -> Result<Option<Kept>, Error> {
-        if window.side {
-            let Some(side) = self.side.take() else { return Ok(None) };
-            let used = side.used;
-            let Some(mut fresh) = memory::place(Side {
-                bytes: [MaybeUninit::uninit(); LEAST_WINDOW],
-                used,
-            }) else {
-                self.side = Some(side);
-                return Err(Error::NoMemory);
-            };
-            fresh.bytes[..used].copy_from_slice(&side.bytes[..used]);
-            self.tally.copied += used as u64;
-            self.side = Some(fresh);
-            return Ok(Some(Kept::Side(side)));
+        if Body::is_probe(window) {
+            return Ok(self.probe.take().map(Kept::Probe));
         }
-        let Some(last) = self.blocks.last() else {
-            return Ok(None);
+        let shown = if window.side {
+            self.side.take()
+        } else {
+            self.blocks.pop()
         };
-        let (used, granted, pooled) = (last.used, last.granted, last.pooled);
-        let fresh = match pooled {
-            true => self.rent(supply.pool, granted),
-            false => self.allocate_exact(supply.exact, granted),
+        let Some(mut old) = shown else { return Ok(None) };
+        let fresh = match (window.side, old.pooled) {
+            (true, _) => self.rent_side(supply.pool),
+            (false, true) => self.rent(supply.pool, old.granted),
+            (false, false) => self.allocate_exact(supply.exact, old.granted),
         };
-        let Some(mut old) = self.blocks.pop() else {
-            return Ok(None);
-        };
-        match fresh {
+        let (kept, outcome) = match fresh {
             Ok(mut block) => {
                 copy(old.bytes(), &mut block);
-                self.tally.copied += used as u64;
-                self.blocks.push(block);
-                self.clean_to = 0;
-                self.add_used(supply, used);
+                self.tally.copied += old.used as u64;
                 self.tally.let_go(old.counted);
+                block.used = if window.side { old.used } else { 0 };
+                let used = old.used - block.used;
                 old.spoiled = true;
-                Ok(Some(Kept::Block(old)))
+                (block, Ok((Kept::Block(old), used)))
             }
             Err(error) => {
                 // The viewer may look at it for ever, and so it stays for ever.
                 old.leaked = true;
-                self.blocks.push(old);
-                Err(error)
+                (old, Err(error))
             }
+        };
+        if window.side {
+            self.side = Some(kept);
+        } else {
+            self.blocks.push(kept); // in the place it was popped from
         }
+        let (old, used) = outcome?;
+        if !window.side {
+            self.clean_to = 0;
+            self.add_used(supply, used);
+        }
+        Ok(Some(old))
     }
 
     /// The whole body as one piece of exactly its length: its only block if that is such a piece already, or can be
@@ -616,7 +624,7 @@ impl Body {
 
     /// Gives everything back.
     pub(crate) fn clear(&mut self, supply: Supply<'_>) {
-        for block in core::mem::take(&mut self.blocks) {
+        for block in core::mem::take(&mut self.blocks).into_iter().chain(self.side.take()) {
             block.release(supply.pool, supply.exact);
         }
         *self = Body::default();
@@ -641,13 +649,6 @@ impl Body {
     }
 }
 
-impl Side {
-    fn emptied(mut side: Box<Side>) -> Box<Side> {
-        side.used = 0;
-        side
-    }
-}
-
 /// What exact results are aligned to: malloc's alignment (E4).
 const EXACT_ALIGN: usize = 16;
 
@@ -655,5 +656,5 @@ const EXACT_ALIGN: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Kept {
     Block(Block),
-    Side(#[allow(dead_code, reason = "held for its viewer")] Box<Side>),
+    Probe(#[allow(dead_code, reason = "held for its viewer")] Box<MaybeUninit<u8>>),
 }

@@ -1,6 +1,6 @@
 //! The results: the pooled buffer (the blocks themselves) and the exact one (memory of exactly its length).
 
-use crate::body::{Block, Body, Kept, Side};
+use crate::body::{Block, Body, Kept};
 use crate::error::Error;
 use crate::memory::{self, MemoryRef};
 use crate::pool::Pool;
@@ -20,7 +20,7 @@ pub struct Buffer(Shared<Inner>);
 #[derive(Debug)]
 struct Inner {
     blocks: SmallVec<[Block; 1]>,
-    side: Option<Box<Side>>,
+    side: Option<Block>,
     length: usize,
     info: Info,
     /// Made by the first call of `contiguous` where the body lies in several pieces.
@@ -32,7 +32,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        for block in self.blocks.drain(..) {
+        for block in self.blocks.drain(..).chain(self.side.take()) {
             block.release(&self.pool, &self.exact);
         }
         let joined = *self.joined.get_mut();
@@ -59,7 +59,10 @@ impl Buffer {
         .ok_or(Error::NoMemory)?;
         if let Some(inner) = inner.get_mut() {
             inner.blocks = core::mem::take(&mut body.blocks);
-            inner.side = body.side.take().filter(|side| !side.bytes().is_empty());
+            match body.side.take() {
+                Some(side) if side.used == 0 => side.release(pool, exact),
+                side => inner.side = side,
+            }
         }
         Ok(Buffer(inner))
     }
@@ -92,7 +95,7 @@ impl Buffer {
 
     /// The body's pieces in order; none is empty, and an empty body has none.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
-        let side = self.0.side.iter().map(|side| side.bytes());
+        let side = self.0.side.iter().map(Block::bytes);
         self.0
             .blocks
             .iter()
@@ -110,7 +113,7 @@ impl Buffer {
     /// For hosts whose own objects hold the bytes: each piece's token, its length, and whether it is a piece of the
     /// exact result's memory. The side window has token 0.
     pub fn pieces(&self) -> impl Iterator<Item = (usize, usize, bool)> {
-        let side = self.0.side.iter().map(|side| (0, side.bytes().len(), false));
+        let side = self.0.side.iter().map(|side| (0, side.used, false));
         let blocks = self
             .0
             .blocks

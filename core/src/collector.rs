@@ -593,7 +593,7 @@ impl Collector {
         }
         let supply = supply(&self.pool, &self.exact, &self.options);
         let window = if self.body.room() < least && self.looks_aside() {
-            self.body.side_window(size, cleared)?
+            self.body.side_window(supply.pool, size, cleared)?
         } else {
             if self.body.room() < least {
                 self.body.make_room(supply, least)?;

@@ -496,6 +496,24 @@ impl Pool {
 
     /// A block of at least `size` bytes, `size` of them granted, recycled if there is one.
     pub(crate) fn rent(&self, size: usize) -> Result<Rented, Error> {
+        let mut rented = self.rent_uncharged(size)?;
+        let block = &mut rented.block;
+        let grant = if block.raw.reserve > block.raw.capacity || block.raw.lazy {
+            growth::grant(0, size, block.raw.reserve)
+        } else {
+            block.raw.capacity
+        };
+        match self.grow(block, grant) {
+            Ok(()) => Ok(rented),
+            Err(error) => {
+                self.release(rented.block);
+                Err(error)
+            }
+        }
+    }
+
+    /// A block of at least `size` bytes, recycled if there is one, with nothing granted and so nothing charged.
+    pub(crate) fn rent_uncharged(&self, size: usize) -> Result<Rented, Error> {
         let inner = &*self.0;
         let profile = inner.options.memory.profile();
         let grows = profile.grows && size > profile.fixed_up_to;
@@ -531,18 +549,7 @@ impl Pool {
             }
         };
         block.granted = 0;
-        let grant = if block.raw.reserve > block.raw.capacity || block.raw.lazy {
-            growth::grant(0, size, block.raw.reserve)
-        } else {
-            block.raw.capacity
-        };
-        match self.grow(&mut block, grant) {
-            Ok(()) => Ok(Rented { block, fresh }),
-            Err(error) => {
-                self.release(block);
-                Err(error)
-            }
-        }
+        Ok(Rented { block, fresh })
     }
 
     /// Grants a block `granted` bytes in all, growing it in place if it must. Nothing changes when that fails.
