@@ -88,7 +88,13 @@ def suites() -> list[Suite]:
             "c",
             ["make", "--no-print-directory", "-C", "tests/c", "test", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'c'}"],
             r"^c: \d+ passed",
-            r"(?i)^\s*skip",
+            r"^skipped - ",
+        ),
+        Suite(
+            "c-valgrind",
+            ["make", "--no-print-directory", "-C", "tests/c", "valgrind", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'c'}"],
+            r"^c: \d+ passed|^skipped - the C tests under valgrind",
+            r"^skipped - ",
         ),
         Suite(
             "python",
