@@ -26,6 +26,8 @@ struct Inner {
     /// Made by the first call of `contiguous` where the body lies in several pieces.
     joined: AtomicPtr<Block>,
     copied: AtomicU64,
+    /// Bytes of fresh memory that the join took; 0 where it was recycled.
+    fresh: AtomicU64,
     pool: Pool,
     exact: MemoryRef,
 }
@@ -53,6 +55,7 @@ impl Buffer {
             info,
             joined: AtomicPtr::new(ptr::null_mut()),
             copied: AtomicU64::new(0),
+            fresh: AtomicU64::new(0),
             pool: pool.clone(),
             exact: exact.clone(),
         })
@@ -85,11 +88,15 @@ impl Buffer {
         self.0.info.truncated
     }
 
-    /// Statistics of the body; a join counts as copied (E33, E51).
+    /// Statistics of the body, with what a join has copied and taken (E33, E51).
     #[must_use]
     pub fn info(&self) -> Info {
         let mut info = self.0.info;
         info.copied += self.0.copied.load(Ordering::Relaxed);
+        info.rents += u64::from(!self.0.joined.load(Ordering::Relaxed).is_null());
+        let fresh = self.0.fresh.load(Ordering::Relaxed);
+        info.allocations += u64::from(fresh > 0);
+        info.allocated_bytes += fresh;
         info
     }
 
@@ -143,7 +150,9 @@ impl Buffer {
 
     fn join(&self) -> Result<&[u8], Error> {
         let inner = &*self.0;
-        let mut block = inner.pool.rent(inner.length)?.block;
+        let rented = inner.pool.rent(inner.length)?;
+        let mut block = rented.block;
+        let fresh = if rented.fresh { block.touched.max(inner.length) } else { 0 };
         let from = self.segments();
         // SAFETY: the block was rented for `length` bytes, and nobody else has it.
         let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), inner.length) };
@@ -162,6 +171,7 @@ impl Buffer {
         {
             Ok(_) => {
                 inner.copied.fetch_add(inner.length as u64, Ordering::Relaxed);
+                inner.fresh.fetch_add(fresh as u64, Ordering::Relaxed);
                 // SAFETY: just published; lives as long as this buffer.
                 Ok(unsafe { &*block }.bytes())
             }
