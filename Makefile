@@ -75,7 +75,7 @@ rust:
 library:
 	cargo build --release -p brimful-ffi
 
-build/c.done: $(WORKSPACE) Makefile include/brimful.h $(call files,ffi tests/c examples/c)
+build/c.done: $(WORKSPACE) Makefile include/brimful.h $(call files,ffi tests/c tests/interposer examples/c)
 	rm -rf dist/prefix
 	$(MAKE) --no-print-directory install PREFIX="$(CURDIR)/dist/prefix" DESTDIR=
 	$(MAKE) --no-print-directory -C tests/c all PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
