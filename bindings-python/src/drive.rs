@@ -81,7 +81,12 @@ impl<'a, 'py> Reading<'a, 'py> {
     /// Reads until the body is complete, the source has nothing now, or something ends it.
     pub(crate) fn run(&mut self, body: &Arc<Body>, turn: &mut Turn<'_>) -> Result<Progress, Failure> {
         if turn.is_complete()? {
-            return Ok(Progress::Complete);
+            // The source is not called for a body that is complete (E25), and none is there once it was taken.
+            return if turn.info().state == State::Taken {
+                Err(Error::State.into())
+            } else {
+                Ok(Progress::Complete)
+            };
         }
         match self.kind {
             Kind::Bytes | Kind::Iterate | Kind::Text => self.push(turn),

@@ -151,7 +151,7 @@ def _bytes_of(partial: PooledBuffer) -> bytes | None:
 
 
 def _restore(error_class: type[Error], args: tuple[Any, ...], facts: dict[str, Any]) -> Error:
-    error = error_class.__new__(error_class, *args)
+    error = error_class()
     error.args = args
     error.__dict__.update(facts)
     return error
