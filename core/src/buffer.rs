@@ -152,7 +152,11 @@ impl Buffer {
         let inner = &*self.0;
         let rented = inner.pool.rent(inner.length)?;
         let mut block = rented.block;
-        let fresh = if rented.fresh { block.touched.max(inner.length) } else { 0 };
+        let fresh = if rented.fresh {
+            block.touched.max(inner.length)
+        } else {
+            0
+        };
         let from = self.segments();
         // SAFETY: the block was rented for `length` bytes, and nobody else has it.
         let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), inner.length) };
