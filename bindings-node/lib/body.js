@@ -41,8 +41,9 @@ class Body {
     this.options = options
     this.exact = exact
     this.end = end
-    /** What is told of a body whose result was taken. */
+    /** What is told of a body whose result was taken; only kept where somebody can ask. */
     this.taken = undefined
+    this.keepsInfo = false
     /** Whether errors carry what came: in calls that make the body and give it to nobody. */
     this.lends = false
     this.cancelled = false
@@ -56,6 +57,7 @@ class Body {
 
   /** From now on the body may be lost: the garbage collector sees to it then. */
   watch() {
+    this.keepsInfo = true
     lost.register(this, this.held)
     return this
   }
@@ -233,7 +235,7 @@ class Body {
   finishExact() {
     const memory = native.collectorFinishExact(this.handle)
     if (typeof memory === 'number') throw this.failure(memory)
-    this.taken = readInfo()
+    if (this.keepsInfo) this.taken = readInfo()
     return Buffer.from(memory, 0, memory.byteLength)
   }
 
@@ -247,9 +249,8 @@ class Body {
 
   #makeBuffer(code) {
     const handle = this.check(code)
-    const buffer = makeBuffer(handle)
-    this.taken = readInfo()
-    return buffer
+    if (this.keepsInfo) this.taken = readInfo()
+    return makeBuffer(handle)
   }
 }
 

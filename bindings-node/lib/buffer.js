@@ -21,11 +21,12 @@ class PooledBuffer {
   #whole
   #segments
 
+  /** Without `info` the statistics of the body have just been left in the shared numbers. */
   constructor(key, handle, info, segments) {
     if (key !== KEY) throw wrongType('a PooledBuffer is made by collectPooled, collectPooledSync or a Collector, not by new')
     this.#held = { handle }
-    this.#length = info.length
-    this.#truncated = info.truncated
+    this.#length = info?.length ?? numbers[7]
+    this.#truncated = info?.truncated ?? numbers[2] === 1
     this.#info = info
     this.#segments = segments
     if (handle >= 0) lost.register(this, this.#held)
@@ -40,7 +41,7 @@ class PooledBuffer {
   }
 
   info() {
-    this.#handle()
+    this.#readInfo()
     return { ...this.#info }
   }
 
@@ -91,8 +92,16 @@ class PooledBuffer {
 
   /** Several pieces in one, in memory of the buffer's own; once. */
   #join() {
+    this.#readInfo()
     this.#info.copied += this.#length
     return this.toBuffer()
+  }
+
+  #readInfo() {
+    const handle = this.#handle()
+    if (this.#info) return
+    check(native.bufferInfo(handle))
+    this.#info = readInfo()
   }
 
   #handle() {
@@ -125,7 +134,7 @@ function check(code) {
 }
 
 /** The buffer behind a handle; its statistics have just been left in the shared numbers. */
-const makeBuffer = (handle) => new PooledBuffer(KEY, handle, readInfo())
+const makeBuffer = (handle) => new PooledBuffer(KEY, handle)
 
 /**
  * The same, with its memory taken out of the pool: it goes with the last object that leads to it, as any Buffer's does.

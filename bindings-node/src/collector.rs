@@ -1,8 +1,8 @@
 //! Collectors: the steps of a loop that JavaScript turns.
 
+use crate::buffer;
 use crate::host::{Arguments, Host, Value, count, number};
 use crate::info as told;
-use crate::{blocks, buffer};
 use brimful_core::{Answer, Cancel, Collector, End, Error, Flow, Options, Prefer, Progress, Then, Window};
 
 /// Statuses that are no errors; `lib/engine.js` knows the same ones.
@@ -53,8 +53,6 @@ fn options(host: &Host, flags: i32, cancel: &Cancel) -> Result<Options, Error> {
         _ => Some(host.told(index).to_bits()),
     };
     let defaults = Options::default();
-    // SAFETY: the options lie in a collector of the host's table, which is cleared before the blocks go.
-    let exact = unsafe { blocks::exact_memory(&host.blocks) };
     Ok(Options {
         length: option(0),
         size_hint: option(1),
@@ -69,7 +67,7 @@ fn options(host: &Host, flags: i32, cancel: &Cancel) -> Result<Options, Error> {
         max_prealloc: option(3).unwrap_or(defaults.max_prealloc),
         first_block: option(4).unwrap_or(defaults.first_block),
         max_window: option(5).unwrap_or(defaults.max_window),
-        exact_memory: Some(exact.ok_or(Error::NoMemory)?),
+        exact_memory: Some(host.exact_memory()?),
         cancel: Some(cancel.clone()),
         ..defaults
     })

@@ -6,7 +6,8 @@
 
 use crate::blocks::Blocks;
 use crate::collector::Body;
-use brimful_core::{Buffer, Error, Pool};
+use crate::memory;
+use brimful_core::{Buffer, Error, MemoryRef, Pool};
 use napi::sys;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -167,6 +168,7 @@ pub(crate) struct Host {
     pub(crate) pools: Table<Pool>,
     pub(crate) collectors: Table<Body>,
     pub(crate) buffers: Table<Buffer>,
+    exact_memory: RefCell<Option<MemoryRef>>,
     scratch: Cell<Option<NonNull<f64>>>,
     invalid: RefCell<String>,
 }
@@ -190,6 +192,7 @@ impl Host {
             pools: Table::new(),
             collectors: Table::new(),
             buffers: Table::new(),
+            exact_memory: RefCell::new(None),
             scratch: Cell::new(None),
             invalid: RefCell::new(String::new()),
         }));
@@ -240,6 +243,17 @@ impl Host {
         true
     }
 
+    /// The memory of exact results.
+    pub(crate) fn exact_memory(&self) -> Result<MemoryRef, Error> {
+        let mut kept = self.exact_memory.borrow_mut();
+        if kept.is_none() {
+            // SAFETY: it lies here and in collectors and buffers of this host; `goodbye` drops all of them before the
+            // blocks go.
+            *kept = unsafe { memory::exact_memory(&self.blocks) };
+        }
+        kept.clone().ok_or(Error::NoMemory)
+    }
+
     /// Writes numbers into the memory that both halves see.
     pub(crate) fn tell(&self, numbers: &[f64]) {
         if let Some(scratch) = self.scratch.get() {
@@ -279,6 +293,7 @@ unsafe extern "C" fn goodbye(host: *mut core::ffi::c_void) {
         host.collectors.clear();
         host.buffers.clear();
         host.pools.clear();
+        host.exact_memory.take();
     }));
 }
 

@@ -16,6 +16,7 @@ mod buffer;
 mod collector;
 mod host;
 mod info;
+mod memory;
 mod pool;
 
 use napi::bindgen_prelude::Object;

@@ -1,8 +1,8 @@
 //! Pools, whose blocks are ArrayBuffers.
 
-use crate::blocks;
 use crate::host::{Arguments, Host, Value, number};
 use crate::info;
+use crate::memory;
 use brimful_core::{Error, Pool, PoolOptions, PoolStats};
 
 /// Bits of the flags of `poolNew`.
@@ -15,7 +15,7 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
     let defaults = PoolOptions::DEFAULT;
     let optional = |index| crate::collector::optional(host, index);
     // SAFETY: the pool lives in the host's table, which is cleared before the blocks go.
-    let memory = unsafe { blocks::pool_memory(&host.blocks, flags & LIST == 0) };
+    let memory = unsafe { memory::pool_memory(&host.blocks, flags & LIST == 0) };
     let pool = memory.and_then(|memory| {
         Pool::new(PoolOptions {
             max_retained: optional(0).unwrap_or(defaults.max_retained),
