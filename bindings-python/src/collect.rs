@@ -63,6 +63,9 @@ pub(crate) fn collect<'py>(
     if let Some(collector) = collector {
         return with_collector(source, &keywords, pool, collector, |turn| Ok(finish_bytes(py, turn)?));
     }
+    if let (Ok(bytes), None, true) = (source.cast_exact::<PyBytes>(), pool, keywords.is_default()) {
+        return Ok(bytes.clone().unbind()); // what the longer way comes to where nothing is asked for
+    }
     let mut call = Call::new(source, &keywords, pool, Prefer::Exact)?;
     match call.object_that_is_the_body()? {
         Some(body) => Ok(body.unbind()),

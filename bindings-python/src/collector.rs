@@ -23,7 +23,7 @@ pub(crate) struct Body {
     handle: Handle,
     cancel: Mutex<Cancel>,
     /// Views of what has arrived; while one is alive the body does not move.
-    pub(crate) arrived: Arc<AtomicUsize>,
+    pub(crate) arrived: AtomicUsize,
 }
 
 impl Body {
@@ -34,7 +34,7 @@ impl Body {
         Ok(Arc::new(Body {
             handle: Handle::new(collector),
             cancel: Mutex::new(cancel),
-            arrived: Arc::new(AtomicUsize::new(0)),
+            arrived: AtomicUsize::new(0),
         }))
     }
 

@@ -23,7 +23,7 @@ enum Memory {
     Body(Arc<Body>),
     /// Memory that the body has left to the views.
     Left(Quarantined),
-    /// Nothing: the body had nothing to leave.
+    /// Nothing more: `arrived` holds the body, or it had nothing to leave.
     Nothing,
 }
 
@@ -34,26 +34,22 @@ pub(crate) struct Exporter {
     room: AtomicUsize,
     views: AtomicUsize,
     memory: Mutex<Memory>,
-    /// Where views of what has arrived are counted: while one is alive the body must not move.
-    arrived: Option<Arc<AtomicUsize>>,
+    /// The body whose arrived bytes are shown, which counts their views: while one is alive it must not move.
+    arrived: Option<Arc<Body>>,
 }
 
 impl Exporter {
     /// For windows of this body.
     pub(crate) fn new<'py>(py: Python<'py>, body: &Arc<Body>) -> PyResult<Bound<'py, Exporter>> {
-        Exporter::over(py, body, None)
+        Exporter::over(py, Memory::Body(body.clone()), None)
     }
 
-    fn over<'py>(
-        py: Python<'py>,
-        body: &Arc<Body>,
-        arrived: Option<Arc<AtomicUsize>>,
-    ) -> PyResult<Bound<'py, Exporter>> {
+    fn over<'py>(py: Python<'py>, memory: Memory, arrived: Option<Arc<Body>>) -> PyResult<Bound<'py, Exporter>> {
         let exporter = Exporter {
             pointer: AtomicPtr::default(),
             room: AtomicUsize::new(0),
             views: AtomicUsize::new(0),
-            memory: Mutex::new(Memory::Body(body.clone())),
+            memory: Mutex::new(memory),
             arrived,
         };
         Bound::new(py, exporter)
@@ -70,7 +66,7 @@ impl Exporter {
         body: &Arc<Body>,
         bytes: &[u8],
     ) -> PyResult<Bound<'py, PyMemoryView>> {
-        let exporter = Exporter::over(py, body, Some(body.arrived.clone()))?;
+        let exporter = Exporter::over(py, Memory::Nothing, Some(body.clone()))?;
         Exporter::view(&exporter, bytes.as_ptr().cast_mut(), bytes.len())
     }
 
@@ -152,8 +148,8 @@ impl Exporter {
             )
         };
         if failed == 0 {
-            if let Some(arrived) = &exporter.arrived {
-                arrived.fetch_add(1, Ordering::AcqRel);
+            if let Some(body) = &exporter.arrived {
+                body.arrived.fetch_add(1, Ordering::AcqRel);
             }
             return Ok(());
         }
@@ -165,8 +161,8 @@ impl Exporter {
     /// Called by the interpreter for a view that `__getbuffer__` filled.
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
         self.views.fetch_sub(VIEW, Ordering::AcqRel);
-        if let Some(arrived) = &self.arrived {
-            arrived.fetch_sub(1, Ordering::AcqRel);
+        if let Some(body) = &self.arrived {
+            body.arrived.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
