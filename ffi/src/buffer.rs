@@ -88,8 +88,8 @@ pub unsafe extern "C" fn brimful_buffer_length(buffer: *const brimful_buffer) ->
 /// 1 when the body had more bytes than the limit and was cut there (BRIMFUL_TRUNCATE), else 0. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_truncated(buffer: *const brimful_buffer) -> i32 {
-    // SAFETY: the conventions: a handle is one that is held, or NULL.
     guard::catch(0, || {
+        // SAFETY: the conventions: a handle is one that is held, or NULL.
         unsafe { borrow(buffer) }.map_or(0, |buffer| i32::from(buffer.is_truncated()))
     })
 }

@@ -122,10 +122,8 @@ impl<T: Versioned> Fill<T> {
     pub(crate) unsafe fn new(pointer: *mut T) -> Result<Fill<T>, Error> {
         let pointer = NonNull::new(pointer).ok_or(Error::Invalid)?;
         // SAFETY: passed on from the caller.
-        Ok(Fill {
-            pointer,
-            size: unsafe { size_of_struct(pointer) }?,
-        })
+        let size = unsafe { size_of_struct(pointer) }?;
+        Ok(Fill { pointer, size })
     }
 
     /// Fills what both know, but for the size, and clears the rest.
@@ -204,15 +202,13 @@ mod tests {
             flags: 2,
             more: 3,
         };
+        let expected = Example {
+            flags: 8,
+            more: 9,
+            ..from
+        };
         // SAFETY: the struct is larger than it says.
-        assert_eq!(
-            unsafe { read(&raw const from, DEFAULTS) },
-            Ok(Example {
-                flags: 8,
-                more: 9,
-                ..from
-            })
-        );
+        assert_eq!(unsafe { read(&raw const from, DEFAULTS) }, Ok(expected));
     }
 
     #[test]
@@ -223,11 +219,8 @@ mod tests {
                 ..DEFAULTS
             };
             // SAFETY: such sizes are refused before anything is read behind them.
-            assert_eq!(
-                unsafe { read(&raw const from, DEFAULTS) },
-                Err(Error::Invalid),
-                "{size}"
-            );
+            let came = unsafe { read(&raw const from, DEFAULTS) };
+            assert_eq!(came, Err(Error::Invalid), "{size}");
         }
         // SAFETY: NULL is allowed.
         assert_eq!(unsafe { read(core::ptr::null(), DEFAULTS) }, Err(Error::Invalid));

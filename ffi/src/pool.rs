@@ -208,10 +208,10 @@ pub unsafe extern "C" fn brimful_pool_new(
     guard::status(|| {
         // SAFETY: the conventions: an out-parameter is NULL or writable.
         let out = unsafe { Out::new(pool, ptr::null_mut()) }?;
-        // SAFETY: the conventions: a struct is readable over its struct_size.
         let given = if options.is_null() {
             DEFAULTS
         } else {
+            // SAFETY: the conventions: a struct is readable over its struct_size.
             unsafe { guard::read(options, DEFAULTS) }?
         };
         if given.flags & !(BRIMFUL_POOL_LIST | BRIMFUL_POOL_SCRUB) != 0 || given.reserved != 0 {

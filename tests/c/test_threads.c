@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define THREADS 4
@@ -153,4 +154,39 @@ TEST(many_threads_share_a_pool_and_its_numbers_add_up_afterwards)
     SAME(s.rented, s.released);
     brimful_pool_release(pool);
   }
+}
+
+/* Forks in the middle of a body; the child goes on as the parent does. */
+struct forking {
+  struct source source;
+  pid_t child;
+};
+
+static brimful_status forks(void *context, void *window, size_t room, size_t *filled)
+{
+  struct forking *forking = context;
+  if (forking->source.calls == 5)
+    forking->child = fork();
+  return source_read(&forking->source, window, room, filled);
+}
+
+TEST(a_child_that_is_forked_inside_a_callback_goes_on_with_body_and_pool)
+{
+  struct forking forking = { SOURCE(500000), -1 };
+  brimful_pool *pool = new_pool(0);
+  brimful_buffer *buffer;
+  int status, whole;
+  forking.source.each = 50000;
+  STATUS(brimful_collect(pool, NULL, forks, &forking, &buffer, NULL), BRIMFUL_OK);
+  whole = buffer_is_painted(buffer, 500000);
+  brimful_buffer_release(buffer);
+  if (forking.child == 0) {
+    struct source again = SOURCE(500000);
+    whole = whole && brimful_collect(pool, NULL, source_read, &again, &buffer, NULL) == BRIMFUL_OK &&
+            buffer_is_painted(buffer, 500000);
+    _exit(whole ? 0 : 1);
+  }
+  CHECK(whole && forking.child > 0);
+  CHECK(waitpid(forking.child, &status, 0) == forking.child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  brimful_pool_release(pool);
 }

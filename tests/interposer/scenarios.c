@@ -181,3 +181,32 @@ TEST(seen_from_outside__a_hint_that_is_too_big)
 {
   agree((struct scenario){ MIB, NONE, 8 * MIB, NONE, BRIMFUL_PREFER_POOLED, BRIMFUL_POOL_LIST, PULL, 65536, 0 });
 }
+
+TEST(a_small_body_in_one_call_asks_for_memory_once_when_the_pool_is_warm)
+{
+  brimful_options options = BRIMFUL_OPTIONS_INIT;
+  if (interpose_fail == NULL)
+    SKIP("needs the interposer");
+  for (int i = 0; i < 3; i++) { /* the first one warms the pool up */
+    struct source source = SOURCE(100);
+    brimful_collector *rest;
+    brimful_buffer *buffer;
+    uint64_t pooled, exact;
+    void *data;
+    size_t length;
+    interpose_fail(0, 0);
+    STATUS(brimful_collect(NULL, NULL, source_read, &source, &buffer, &rest), BRIMFUL_OK);
+    pooled = interpose_fail(0, 0);
+    brimful_buffer_release(buffer);
+    options.length = 100;
+    source.given = 0;
+    interpose_fail(0, 0);
+    STATUS(brimful_collect_exact(NULL, &options, source_read, &source, &data, &length, &rest), BRIMFUL_OK);
+    exact = interpose_fail(0, 0);
+    free(data);
+    if (i > 0) {
+      SAME(pooled, 1); /* the buffer's handle */
+      SAME(exact, 1);  /* the result */
+    }
+  }
+}
