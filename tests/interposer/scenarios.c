@@ -62,11 +62,11 @@ static brimful_status drive_through(brimful_collector *collector, const struct s
 /* Bytes of pushes that landed by a copy that the interposer counts. Landing is not `copied`. */
 static uint64_t landed_by_copy(const struct scenario *scenario)
 {
-  uint64_t whole = scenario->length / scenario->each * scenario->each;
-  uint64_t last = scenario->length - whole;
+  uint64_t last;
   if (scenario->drive != PUSH || scenario->each < 4096)
     return 0;
-  return whole + (last < 4096 ? 0 : last);
+  last = scenario->length % scenario->each;
+  return scenario->length - (last < 4096 ? last : 0);
 }
 
 static void agree(struct scenario scenario)
