@@ -58,8 +58,9 @@ pub(crate) fn recognise(source: &Bound<'_, PyAny>) -> PyResult<Kind> {
 
 /// The kinds of types that were examined, a small table in which a type may push out another. It holds the types, so
 /// that the address of one that has gone is not taken for it.
-static SEEN: Mutex<[Option<(Py<PyType>, Kind)>; SLOTS]> = Mutex::new([const { None }; SLOTS]);
+static SEEN: Mutex<[Option<Seen>; SLOTS]> = Mutex::new([const { None }; SLOTS]);
 const SLOTS: usize = 64;
+type Seen = (Py<PyType>, Kind);
 
 fn slot(of_type: &Bound<'_, PyType>) -> usize {
     // Types are aligned to 16 or more and far apart; the upper part of a product mixes all bits.

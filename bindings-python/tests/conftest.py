@@ -15,6 +15,12 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        try:
+            self.serve()
+        except ConnectionError:  # a client that had enough has hung up
+            self.close_connection = True
+
+    def serve(self) -> None:
         _, mode, size = self.path.split("/")
         body = paint(int(size))
         self.send_response(200)
