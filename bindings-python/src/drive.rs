@@ -90,7 +90,7 @@ impl<'a, 'py> Reading<'a, 'py> {
         }
         match self.kind {
             Kind::Bytes | Kind::Iterate | Kind::Text => self.push(turn),
-            Kind::Read => self.pull(turn, false, |reading, window| reading.read(window)),
+            Kind::Read => self.pull(turn),
             Kind::Http | Kind::ReadInto | Kind::BuiltIn | Kind::Call => self.fill(body, turn),
         }
     }
@@ -164,18 +164,13 @@ impl<'a, 'py> Reading<'a, 'py> {
         }
     }
 
-    /// Windows that this side fills from what the source gives.
-    fn pull(
-        &mut self,
-        turn: &mut Turn<'_>,
-        cleared: bool,
-        mut ask: impl FnMut(&mut Self, Window) -> Answered,
-    ) -> Result<Progress, Failure> {
+    /// Windows that this side fills from what `read(n)` gives.
+    fn pull(&mut self, turn: &mut Turn<'_>) -> Result<Progress, Failure> {
         loop {
-            let Some(window) = turn.begin(cleared)? else {
+            let Some(window) = turn.begin(false)? else {
                 return Ok(Progress::Complete);
             };
-            let (answer, raised) = turn.outside(|| ask(self, window));
+            let (answer, raised) = turn.outside(|| self.read(window));
             let flow = turn.answer(answer);
             if let Some(progress) = settle(flow, raised)? {
                 return Ok(progress);
