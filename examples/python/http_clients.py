@@ -3,7 +3,8 @@
     python http_clients.py URL [--limit N] [--pooled]
 
 No length is passed by hand: what the response announces is enforced, so a body that is cut short is a ShortError.
-Beside each stands the usual way, b"".join over reads of 64 KiB.
+Beside each stands the usual way, b"".join over reads of 64 KiB; a body that is read fast is read several times, by
+turns, and the best times are told, since the first reads of a process are spent on loading code and memory.
 """
 
 import argparse
@@ -17,6 +18,9 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import brimful
+
+FAST = 0.1  # seconds
+ROUNDS = 5
 
 
 @contextmanager
@@ -65,7 +69,7 @@ def read(client: str, url: str, limit: int | None, result: str) -> dict[str, obj
         "allocations": info.allocations,
         "peak_held": info.peak_held,
         "seconds": seconds,
-        "usual_seconds": usual(client, url) if outcome == "ok" else None,
+        "usual_seconds": None,
     }
 
 
@@ -76,6 +80,19 @@ def usual(client: str, url: str) -> float:
         return time.perf_counter() - started
 
 
+def measure(client: str, url: str, limit: int | None, result: str) -> dict[str, object]:
+    line = read(client, url, limit, result)
+    if line["outcome"] != "ok":
+        return line
+    line["usual_seconds"] = usual(client, url)
+    for _ in range(1, ROUNDS):
+        if line["seconds"] >= FAST:
+            break
+        line["seconds"] = min(line["seconds"], read(client, url, limit, result)["seconds"])
+        line["usual_seconds"] = min(line["usual_seconds"], usual(client, url))
+    return line
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url")
@@ -83,7 +100,7 @@ def main() -> None:
     parser.add_argument("--pooled", action="store_true", help="into memory that is recycled instead of bytes")
     arguments = parser.parse_args()
     for client in CLIENTS:
-        line = read(client, arguments.url, arguments.limit, "pooled" if arguments.pooled else "bytes")
+        line = measure(client, arguments.url, arguments.limit, "pooled" if arguments.pooled else "bytes")
         print(json.dumps(line), flush=True)
 
 
