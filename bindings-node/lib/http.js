@@ -27,13 +27,14 @@ function lengthOfMessage(message) {
 }
 
 /**
- * A length that a fetched response announces. One that a program made itself may have another body than its headers
- * say (the headers of what it was made from), so there it is a hint.
+ * A length that a fetched response announces. One that a program made itself, or a request, may have another body than
+ * its headers say (the headers of what it was made from), so there it is a hint.
  */
-function lengthOfResponse({ headers, url }) {
+function lengthOfResponse(response) {
+  const { headers, url } = response
   if (typeof headers?.get !== 'function' || !isPlain(headers.get('content-encoding'))) return {}
   const length = parse(headers.get('content-length'))
-  return url ? { length } : { hint: length }
+  return url && 'status' in response ? { length } : { hint: length }
 }
 
 /** The error by which node:http says that the connection went before the body's end. */

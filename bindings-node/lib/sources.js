@@ -119,8 +119,8 @@ function sourceOf(source) {
   if (typeof source === 'function') return opened('length', (body) => body.pullLater(source))
   if (isChunk(source)) return openNow(source)
   if (typeof source === 'object' && source !== null) {
-    if (isResponse(source)) return opened('eof', (body) => readResponse(source, body))
     if (isStream(source)) return opened(isSocket(source) ? 'length' : 'eof', (body) => readStream(source, body))
+    if (isResponse(source)) return opened('eof', (body) => readResponse(source, body))
     if (isWebStream(source)) return opened('eof', (body) => readWebStream(source, body))
     if (typeof source[Symbol.asyncIterator] === 'function') return opened('eof', (body) => readAsyncIterable(source, body))
   }
