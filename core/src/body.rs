@@ -207,14 +207,14 @@ impl Body {
         if self.blocks.last().is_none_or(|block| block.room() < total) {
             self.extend(supply, total)?;
         }
-        if waiting > 0 {
-            if let Some(mut side) = self.side.take() {
-                self.length -= waiting;
-                self.land_copy(supply, side.bytes());
-                self.tally.copied += waiting as u64;
-                side.used = 0;
-                self.side = Some(side);
-            }
+        if waiting > 0
+            && let Some(mut side) = self.side.take()
+        {
+            self.length -= waiting;
+            self.land_copy(supply, side.bytes());
+            self.tally.copied += waiting as u64;
+            side.used = 0;
+            self.side = Some(side);
         }
         Ok(())
     }
@@ -476,15 +476,16 @@ impl Body {
     pub(crate) fn land_copy(&mut self, supply: Supply<'_>, mut data: &[u8]) {
         self.length += data.len();
         // A push that did not fit into the last block got one more behind it; the room before it is used first.
-        if let [.., before, last] = self.blocks.as_mut_slice() {
-            if last.used == 0 && before.room() > 0 {
-                let (head, rest) = data.split_at(before.room().min(data.len()));
-                copy(head, before);
-                let Some(last) = self.blocks.pop() else { return };
-                self.add_used(supply, head.len());
-                self.blocks.push(last); // in the place it was popped from
-                data = rest;
-            }
+        if let [.., before, last] = self.blocks.as_mut_slice()
+            && last.used == 0
+            && before.room() > 0
+        {
+            let (head, rest) = data.split_at(before.room().min(data.len()));
+            copy(head, before);
+            let Some(last) = self.blocks.pop() else { return };
+            self.add_used(supply, head.len());
+            self.blocks.push(last); // in the place it was popped from
+            data = rest;
         }
         if let Some(block) = self.blocks.last_mut() {
             copy(data, block);
@@ -601,19 +602,19 @@ impl Body {
             let _ = self.make_room(supply, 0);
         }
         let wasted = self.waste();
-        if let ([block], true) = (self.blocks.as_slice(), hinted) {
-            if block.pooled && !block.raw.lazy && wasted > (self.length / 8).max(LEAST_WINDOW) {
-                if let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1)) {
-                    if let Some(large) = self.blocks.pop() {
-                        copy(large.bytes(), &mut smaller);
-                        self.tally.copied += large.used as u64;
-                        self.blocks.push(smaller);
-                        self.add_used(supply, large.used);
-                        self.tally.let_go(large.counted);
-                        large.release(supply.pool, supply.exact);
-                    }
-                }
-            }
+        if let ([block], true) = (self.blocks.as_slice(), hinted)
+            && block.pooled
+            && !block.raw.lazy
+            && wasted > (self.length / 8).max(LEAST_WINDOW)
+            && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1))
+            && let Some(large) = self.blocks.pop()
+        {
+            copy(large.bytes(), &mut smaller);
+            self.tally.copied += large.used as u64;
+            self.blocks.push(smaller);
+            self.add_used(supply, large.used);
+            self.tally.let_go(large.counted);
+            large.release(supply.pool, supply.exact);
         }
     }
 

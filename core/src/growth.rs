@@ -17,6 +17,7 @@ pub(crate) const LEAST_WINDOW: usize = 4 << 10;
 const FIRST_RAMP: u64 = 16 << 10;
 
 /// A count of bytes as a size of memory; more than the address space becomes the largest size, which no memory has.
+#[expect(clippy::cast_possible_truncation, reason = "at most isize::MAX in that branch")]
 pub(crate) const fn size(bytes: u64) -> usize {
     if bytes > isize::MAX as u64 {
         isize::MAX.unsigned_abs()

@@ -95,18 +95,17 @@ struct Counters {
 
 impl Counters {
     const fn new() -> Counters {
-        const ZERO: AtomicU64 = AtomicU64::new(0);
         Counters {
-            rented: ZERO,
-            rented_bytes: ZERO,
-            released: ZERO,
-            released_bytes: ZERO,
-            reused: ZERO,
-            reused_bytes: ZERO,
-            allocated: ZERO,
-            allocated_bytes: ZERO,
-            freed: ZERO,
-            freed_bytes: ZERO,
+            rented: AtomicU64::new(0),
+            rented_bytes: AtomicU64::new(0),
+            released: AtomicU64::new(0),
+            released_bytes: AtomicU64::new(0),
+            reused: AtomicU64::new(0),
+            reused_bytes: AtomicU64::new(0),
+            allocated: AtomicU64::new(0),
+            allocated_bytes: AtomicU64::new(0),
+            freed: AtomicU64::new(0),
+            freed_bytes: AtomicU64::new(0),
         }
     }
 }
@@ -323,10 +322,10 @@ impl Inner {
         let mut slot = Some(block);
         // Memory is given back outside of the lock: a system call inside would send others to fresh memory.
         while let Some(Some(colder)) = self.try_shelves(|shelves| {
-            if shelves.next_sweep <= now {
-                if let Some(stale) = shelves.take_stale(now.saturating_sub(idle), idle) {
-                    return Some(self.unshelved(stale));
-                }
+            if shelves.next_sweep <= now
+                && let Some(stale) = shelves.take_stale(now.saturating_sub(idle), idle)
+            {
+                return Some(self.unshelved(stale));
             }
             let block = slot.take()?;
             if self.retained_bytes.load(Relaxed).saturating_add(bytes) > most {

@@ -48,8 +48,12 @@ impl<T> Shared<T> {
 
     /// The value, if this is its only holder.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: this holder's count keeps the value alive; a count of 1 seen through `&mut self` cannot rise.
-        (unsafe { self.0.as_ref() }.count.load(Ordering::Acquire) == 1).then(|| unsafe { &mut self.0.as_mut().value })
+        // SAFETY: this holder's count keeps the value alive.
+        if unsafe { self.0.as_ref() }.count.load(Ordering::Acquire) != 1 {
+            return None;
+        }
+        // SAFETY: a count of 1 seen through `&mut self` cannot rise, so nobody else looks at the value.
+        Some(unsafe { &mut self.0.as_mut().value })
     }
 
     pub(crate) fn into_raw(self) -> NonNull<Counted<T>> {

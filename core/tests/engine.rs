@@ -1,4 +1,5 @@
 //! What the engine promises of memory, copies, states and errors, rule by rule, through the public Rust API.
+#![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
 
 use brimful::{
     Answer, Cancel, Collector, End, Error, FromFn, FromRead, Handle, MemoryRef, Options, Pool, PoolOptions, Prefer,

@@ -1,6 +1,7 @@
 //! Every allocation fails in turn, once and for ever after: the engine's own bookkeeping (the global allocator) and the
 //! memory of blocks and results (a memory of the test's own). Each time the status is right, nothing that had come is
 //! lost, going on works once memory is there again, and at the end everything was given back (E30, E31).
+#![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
 
 use brimful::memory::{Profile, Raw};
 use brimful::{Collector, Error, Memory, MemoryRef, Options, Pool, PoolOptions, Prefer};

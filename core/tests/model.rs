@@ -1,5 +1,6 @@
 //! The master property (E16, E28): however the bytes are cut and wherever the body stops, pull, push and window,
 //! pooled and exact, range and list give the outcome of a model of ten lines.
+#![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
 
 use brimful::{
     Answer, Collector, End, Error, MemoryRef, Options, Pool, PoolOptions, Prefer, Progress, Source, Then, Window,

@@ -117,10 +117,8 @@ mod tests {
         unsafe { raw.pointer.as_ptr().write_bytes(9, 1000) };
         assert!(MALLOC.reallocate(&mut raw, 10) && raw.capacity == 10);
         // SAFETY: its first 10 bytes were written above.
-        assert_eq!(
-            unsafe { core::slice::from_raw_parts(raw.pointer.as_ptr(), 10) },
-            &[9; 10]
-        );
+        let kept = unsafe { core::slice::from_raw_parts(raw.pointer.as_ptr(), 10) };
+        assert_eq!(kept, &[9; 10]);
         MALLOC.deallocate(raw);
         let mut fixed = HEAP.allocate(1000, 64).expect("memory");
         assert!(!HEAP.reallocate(&mut fixed, 10), "aligned blocks stay as they are");

@@ -85,21 +85,22 @@ unsafe impl Memory for System {
     }
 
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
-        if size > SMALL && size <= RANGE {
-            if let Some(pointer) = reserve() {
-                let mut raw = Raw {
-                    pointer,
-                    capacity: 0,
-                    reserve: RANGE,
-                    token: IS_RANGE,
-                    lazy: true,
-                    dirty: 0,
-                };
-                if self.grow(&mut raw, size) {
-                    return Some(raw);
-                }
-                self.deallocate(raw);
+        if size > SMALL
+            && size <= RANGE
+            && let Some(pointer) = reserve()
+        {
+            let mut raw = Raw {
+                pointer,
+                capacity: 0,
+                reserve: RANGE,
+                token: IS_RANGE,
+                lazy: true,
+                dirty: 0,
+            };
+            if self.grow(&mut raw, size) {
+                return Some(raw);
             }
+            self.deallocate(raw);
         }
         HEAP.allocate(size, align)
     }
