@@ -5,7 +5,7 @@ use crate::host::{Arguments, Host, Value, count, number};
 use crate::info as told;
 use brimful_core::{Answer, Cancel, Collector, End, Error, Flow, Options, Prefer, Progress, Then, Window};
 
-/// Statuses that are no errors; `lib/engine.js` knows the same ones.
+/// Statuses that are no errors; `lib/body.js` knows the same ones.
 const COMPLETE: f64 = 0.0;
 const PENDING: f64 = 1.0;
 /// A window is to be filled: scratch 0 to 3 have its block, where in the block, its room, and 1 for the side window.

@@ -205,11 +205,10 @@ impl Host {
             // SAFETY: the name's pointer and length are those of a str; both calls only write the value.
             fine &= unsafe {
                 let (start, length) = (name.as_ptr().cast(), name.len().cast_signed());
-                let (start_key, length_key) = (start, length);
                 let mut key = ptr::null_mut();
                 sys::napi_create_function(env, start, length, Some(*function), host.cast(), &raw mut value)
                     == sys::Status::napi_ok
-                    && sys::napi_create_string_utf8(env, start_key, length_key, &raw mut key) == sys::Status::napi_ok
+                    && sys::napi_create_string_utf8(env, start, length, &raw mut key) == sys::Status::napi_ok
                     && sys::napi_set_property(env, exports, key, value) == sys::Status::napi_ok
             };
         }

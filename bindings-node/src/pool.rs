@@ -29,7 +29,7 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
     pool.ok_or(Error::NoMemory).and_then(|pool| host.pools.add(pool)).into()
 }
 
-/// (pool; scratch: the statistics in the order of `lib/pool.js`) -> 0, or a status.
+/// (pool; scratch: the statistics in the order of `lib/info.js`) -> 0, or a status.
 pub(crate) fn stats(host: &Host, arguments: &Arguments) -> Value {
     let told = host.pools.with(arguments.handle(0), |pool| {
         let PoolStats {
