@@ -179,7 +179,7 @@ pub(crate) fn answer(host: &Host, arguments: &Arguments) -> Value {
         (body.window, body.asked) = (None, false);
         match body.collector.answer(Answer { filled, then })? {
             Flow::Stop(Progress::Complete) => Ok(COMPLETE),
-            Flow::Stop(Progress::Pending) => Ok(PENDING),
+            Flow::Stop(Progress::Pending | Progress::More) => Ok(PENDING),
             Flow::Again => ask(host, body),
         }
     })

@@ -204,7 +204,7 @@ impl<'a, 'py> Call<'a, 'py> {
         let mut turn = body.enter(py)?;
         let outcome = match self.reading.run(&body, &mut turn) {
             Ok(Progress::Complete) => finish(&self.reading, &mut turn),
-            Ok(Progress::Pending) => {
+            Ok(Progress::Pending | Progress::More) => {
                 let info = turn.info();
                 drop(turn);
                 let collector = Collector::around(body, self.asked, self.reading.resume.take());
@@ -246,7 +246,9 @@ fn with_collector<R>(
             .enter(py)
             .map_err(Failure::Raised)
             .and_then(|mut turn| finish(&mut turn)),
-        Ok(Progress::Pending) => return Err(errors::would_block(py, &body.info(py), collector.clone().into_any())),
+        Ok(Progress::Pending | Progress::More) => {
+            return Err(errors::would_block(py, &body.info(py), collector.clone().into_any()));
+        }
         Err(failure) => Err(failure),
     };
     outcome.map_err(|failure| match failure {

@@ -7,97 +7,15 @@
 //!                                                                                       last block was full (E10)
 //! ```
 
+use crate::block::{Block, Home};
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
-use crate::memory::{self, MemoryRef, PAGE, Raw};
+use crate::memory::{self, EXACT_ALIGN, MemoryRef, Raw};
 use crate::pool::{Pool, Rented};
 use crate::source::Window;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use smallvec::SmallVec;
-
-/// A piece of memory with a body's bytes at its start.
-#[derive(Debug)]
-pub(crate) struct Block {
-    pub(crate) raw: Raw,
-    /// Bytes of this body.
-    pub(crate) used: usize,
-    /// Bytes that this body may use; charged to the pool's budget.
-    pub(crate) granted: usize,
-    /// Bytes that count as taken from the system: all of a heap block, the touched pages of a range (E51).
-    pub(crate) touched: usize,
-    /// Bytes that count as held by this body.
-    counted: usize,
-    /// Whether it goes back to the pool; else it is a piece of the exact result's memory.
-    pub(crate) pooled: bool,
-    /// It is not to be used again: a source may still write into it (E23).
-    pub(crate) spoiled: bool,
-    /// It is never given back: a viewer that could not be given the block keeps looking at it.
-    leaked: bool,
-    /// When it came back to the pool, in milliseconds.
-    pub(crate) stamp: u64,
-}
-
-// SAFETY: a block is memory that belongs to whoever holds the block; `Memory` is Send and Sync.
-unsafe impl Send for Block {}
-// SAFETY: a shared block is only read.
-unsafe impl Sync for Block {}
-
-impl Block {
-    pub(crate) fn new(raw: Raw, pooled: bool) -> Block {
-        let touched = if raw.lazy { 0 } else { raw.capacity };
-        let granted = raw.capacity;
-        Block {
-            raw,
-            used: 0,
-            granted,
-            touched,
-            counted: 0,
-            pooled,
-            spoiled: false,
-            leaked: false,
-            stamp: 0,
-        }
-    }
-
-    fn room(&self) -> usize {
-        self.granted - self.used
-    }
-
-    /// Counts the first `length` bytes as used; for a block that is filled all at once.
-    pub(crate) fn use_all(&mut self, length: usize) {
-        self.used = length;
-        self.raw.dirty = self.raw.dirty.max(length);
-    }
-
-    /// The body's bytes in this block.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the first `used` bytes were written by the source or copied from a body, and lie in the capacity.
-        unsafe { core::slice::from_raw_parts(self.raw.pointer.as_ptr(), self.used) }
-    }
-
-    /// Gives the block back to where it came from.
-    pub(crate) fn release(mut self, pool: &Pool, exact: &MemoryRef) {
-        if self.leaked {
-            return;
-        }
-        if self.pooled {
-            self.spoiled = self.spoiled || !pool.memory().recycle(&mut self.raw);
-            pool.release(self)
-        } else {
-            exact.deallocate(self.raw)
-        }
-    }
-
-    /// Bytes that this body holds of it, by its own use.
-    fn held(&self) -> usize {
-        if self.raw.lazy {
-            self.used.next_multiple_of(PAGE).min(self.raw.capacity)
-        } else {
-            self.raw.capacity
-        }
-    }
-}
 
 /// What a body has cost so far (E51).
 #[derive(Clone, Copy, Debug, Default)]
@@ -132,6 +50,19 @@ pub(crate) struct Supply<'a> {
     /// More was announced than may be taken at once: a first step of `first` is not where the body ends.
     pub(crate) outgrows: bool,
     pub(crate) first_block: u64,
+    /// Zero bytes that are to be readable behind the result (E4).
+    pub(crate) padding: usize,
+}
+
+impl<'a> Supply<'a> {
+    /// The memory that a block came from; `None`: the caller's own.
+    fn memory_of(&self, block: &Block) -> Option<&'a MemoryRef> {
+        match block.home {
+            Home::Pool => Some(self.pool.memory()),
+            Home::Exact => Some(self.exact),
+            Home::Caller => None,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +72,8 @@ pub(crate) struct Body {
     pub(crate) side: Option<Block>,
     /// The side window where only 1 byte may come, which never counts as the body's: it shows that there is one.
     probe: Option<Box<MaybeUninit<u8>>>,
+    /// Whether the last side window was that one.
+    probing: bool,
     /// Bytes of the body, those in the side window included.
     pub(crate) length: usize,
     /// Up to here the last block shows nothing but this body's bytes and zeros (E49).
@@ -184,18 +117,15 @@ impl Body {
 
     /// Whether the first block is a piece of the exact result's memory.
     pub(crate) fn is_exact(&self) -> bool {
-        self.blocks.first().is_some_and(|block| !block.pooled)
+        self.blocks.first().is_some_and(|block| block.home == Home::Exact)
     }
 
     /// Whether the host has taken memory of this body away (a detached ArrayBuffer).
     pub(crate) fn is_attached(&self, supply: Supply<'_>) -> bool {
         self.blocks.iter().all(|block| {
-            let memory = if block.pooled {
-                supply.pool.memory()
-            } else {
-                supply.exact
-            };
-            !memory.profile().detachable || memory.is_attached(&block.raw)
+            supply
+                .memory_of(block)
+                .is_none_or(|memory| !memory.profile().detachable || memory.is_attached(&block.raw))
         })
     }
 
@@ -223,7 +153,8 @@ impl Body {
         let Some(last) = self.blocks.last_mut() else {
             return self.take_first(supply, total);
         };
-        if last.raw.reserve > last.granted && last.pooled {
+        let last_pooled = last.home == Home::Pool;
+        if last.raw.reserve > last.granted && last_pooled {
             let need = last.used.checked_add(total).ok_or(Error::NoMemory)?;
             let granted = growth::grant(last.granted, need, last.raw.reserve);
             if granted > 0 {
@@ -237,7 +168,6 @@ impl Body {
             supply.pool.grow(last, last.raw.reserve)?;
         }
         let (used, room, granted) = (last.used, last.room(), last.granted);
-        let last_pooled = last.pooled;
         let grows = supply.pool.memory().profile().grows;
         let fixed = last.raw.reserve <= last.raw.capacity && !last.raw.lazy;
         if self.blocks.len() == 1 && last_pooled && grows && fixed && used <= growth::MOST_MOVED {
@@ -252,7 +182,8 @@ impl Body {
         if supply.first_is_exact && supply.first >= total {
             return self.take_block(supply, supply.first, true);
         }
-        let mut size = supply.first.max(total);
+        // Room for the padding behind an announced body, so that it need not move for that.
+        let mut size = supply.first.saturating_add(supply.padding).max(total);
         let profile = supply.pool.memory().profile();
         if supply.outgrows && profile.grows {
             // Sure to outgrow a small block, so what it would move later is not added to the quarter of E8. A block
@@ -265,7 +196,7 @@ impl Body {
     fn take_block(&mut self, supply: Supply<'_>, size: usize, exact: bool) -> Result<(), Error> {
         self.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
         let block = if exact {
-            self.allocate_exact(supply.exact, size)?
+            self.allocate_exact(supply, size)?
         } else {
             self.rent(supply.pool, size)?
         };
@@ -294,10 +225,11 @@ impl Body {
         block
     }
 
-    /// A piece of exactly `size` bytes of the exact result's memory.
-    fn allocate_exact(&mut self, memory: &MemoryRef, size: usize) -> Result<Block, Error> {
-        let raw = memory.allocate(size, EXACT_ALIGN).ok_or(Error::NoMemory)?;
-        let mut block = Block::new(raw, false);
+    /// A piece of exactly `size` bytes of the exact result's memory, and the padding.
+    fn allocate_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
+        let padded = size.checked_add(supply.padding).ok_or(Error::NoMemory)?;
+        let raw = supply.exact.allocate(padded, EXACT_ALIGN).ok_or(Error::NoMemory)?;
+        let mut block = Block::new(raw, Home::Exact);
         block.granted = size;
         self.tally.allocations += 1;
         self.tally.allocated_bytes += block.raw.capacity as u64;
@@ -327,7 +259,7 @@ impl Body {
     /// Copies what has come into a piece of exactly `size` bytes of the exact result's memory, where the rest will be
     /// read straight to; what was staged is given back, not retained (E8).
     pub(crate) fn promote(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
-        let mut block = self.allocate_exact(supply.exact, size)?;
+        let mut block = self.allocate_exact(supply, size)?;
         self.copy_into(&mut block);
         let staged = core::mem::take(&mut self.blocks);
         if let Some(side) = &mut self.side {
@@ -337,7 +269,7 @@ impl Body {
         self.clean_to = 0;
         for block in staged {
             self.tally.let_go(block.counted);
-            if block.pooled && !block.leaked {
+            if block.home == Home::Pool && !block.leaked {
                 supply.pool.release_for_good(block);
             } else {
                 block.release(supply.pool, supply.exact);
@@ -359,16 +291,13 @@ impl Body {
     pub(crate) fn window(&mut self, supply: Supply<'_>, size: usize, cleared: bool) -> Option<Window> {
         let clean_to = self.clean_to;
         let block = self.blocks.last_mut()?;
+        let memory = supply.memory_of(block);
         let room = size.min(block.granted - block.used);
         let end = block.used + room;
         // SAFETY: used <= granted <= capacity.
         let pointer = unsafe { block.raw.pointer.add(block.used) };
-        if cleared {
-            let memory = if block.pooled {
-                supply.pool.memory()
-            } else {
-                supply.exact
-            };
+        // The caller's own memory shows its own bytes, and those behind the body stay as they are (E35).
+        if let (true, Some(memory)) = (cleared, memory) {
             let shows_all = memory.profile().detachable;
             let from = block.used.max(clean_to);
             let to = if shows_all {
@@ -405,9 +334,16 @@ impl Body {
     }
 
     /// The side window, at most `size` bytes of it.
-    pub(crate) fn side_window(&mut self, pool: &Pool, size: usize, cleared: bool) -> Result<Window, Error> {
-        let room = size.min(LEAST_WINDOW);
-        let pointer = if room == 1 {
+    pub(crate) fn side_window(
+        &mut self,
+        pool: &Pool,
+        size: usize,
+        cleared: bool,
+        probe: bool,
+    ) -> Result<Window, Error> {
+        let room = if probe { 1 } else { size.min(LEAST_WINDOW) };
+        self.probing = probe;
+        let pointer = if probe {
             if self.probe.is_none() {
                 self.probe = Some(memory::place(MaybeUninit::uninit()).ok_or(Error::NoMemory)?);
             }
@@ -431,11 +367,6 @@ impl Body {
             offset: 0,
             side: true,
         })
-    }
-
-    /// Whether this window was the probe.
-    fn is_probe(window: &Window) -> bool {
-        window.side && window.room == 1
     }
 
     /// Counts `filled` bytes of the last window, of which the body keeps `kept`.
@@ -462,14 +393,7 @@ impl Body {
             self.tally.hold(held - block.counted);
             block.counted = held;
         }
-        if held > block.touched {
-            let fresh = held - block.touched;
-            block.touched = held;
-            self.tally.allocated_bytes += fresh as u64;
-            if block.pooled {
-                supply.pool.touched(fresh);
-            }
-        }
+        self.tally.allocated_bytes += block.touch(supply.pool) as u64;
     }
 
     /// Copies pushed bytes behind the body; `make_room` has seen to it that they fit. Landing is not `copied` (E51).
@@ -509,13 +433,13 @@ impl Body {
         let blocks = self
             .blocks
             .iter()
-            .map(|block| (block.raw.token, block.used, !block.pooled));
+            .map(|block| (block.raw.token, block.used, block.home == Home::Exact));
         blocks.chain(side).filter(|piece| piece.1 > 0)
     }
 
     /// The last block, or the side window where that was the last one shown, is not to be used by others any more.
     pub(crate) fn spoil(&mut self, window: &Window) {
-        let block = match (window.side, Body::is_probe(window)) {
+        let block = match (window.side, window.side && self.probing) {
             (_, true) => None, // given to nobody else anyway
             (true, _) => self.side.as_mut(),
             (false, _) => self.blocks.last_mut(),
@@ -535,7 +459,7 @@ impl Body {
     /// Exchanges the memory of the last window for other memory with the same bytes, and hands the old one out; see
     /// [`crate::Collector::quarantine`].
     pub(crate) fn exchange(&mut self, supply: Supply<'_>, window: &Window) -> Result<Option<Kept>, Error> {
-        if Body::is_probe(window) {
+        if window.side && self.probing {
             return Ok(self.probe.take().map(Kept::Probe));
         }
         let shown = if window.side {
@@ -544,10 +468,14 @@ impl Body {
             self.blocks.pop()
         };
         let Some(mut old) = shown else { return Ok(None) };
-        let fresh = match (window.side, old.pooled) {
+        let fresh = match (window.side, old.home) {
             (true, _) => self.rent_side(supply.pool),
-            (false, true) => self.rent(supply.pool, old.granted),
-            (false, false) => self.allocate_exact(supply.exact, old.granted),
+            (false, Home::Pool) => self.rent(supply.pool, old.granted),
+            (false, Home::Exact) => self.allocate_exact(supply, old.granted),
+            (false, Home::Caller) => {
+                self.blocks.push(old); // in the place it was popped from
+                return Ok(None); // its viewers look at what is not ours
+            }
         };
         let (kept, outcome) = match fresh {
             Ok(mut block) => {
@@ -584,13 +512,17 @@ impl Body {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
         if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
             let fits = block.granted == self.length && self.length > 0;
-            if !block.pooled && !block.leaked && (fits || supply.exact.reallocate(&mut block.raw, self.length)) {
+            let padded = self.length.checked_add(supply.padding).ok_or(Error::NoMemory)?;
+            let is_ours = block.home == Home::Exact && !block.leaked;
+            if is_ours && (fits || supply.exact.reallocate(&mut block.raw, padded)) {
                 block.granted = self.length;
+                block.pad(supply.padding);
                 return self.blocks.pop().ok_or(Error::NoMemory);
             }
         }
-        let mut block = self.allocate_exact(supply.exact, self.length)?;
+        let mut block = self.allocate_exact(supply, self.length)?;
         self.copy_into(&mut block);
+        block.pad(supply.padding);
         Ok(block)
     }
 
@@ -603,10 +535,10 @@ impl Body {
         }
         let wasted = self.waste();
         if let ([block], true) = (self.blocks.as_slice(), hinted)
-            && block.pooled
+            && block.home == Home::Pool
             && !block.raw.lazy
             && wasted > (self.length / 8).max(LEAST_WINDOW)
-            && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1))
+            && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1).saturating_add(supply.padding))
             && let Some(large) = self.blocks.pop()
         {
             copy(large.bytes(), &mut smaller);
@@ -616,6 +548,63 @@ impl Body {
             self.tally.let_go(large.counted);
             large.release(supply.pool, supply.exact);
         }
+    }
+
+    /// Takes the caller's own memory as the first and only block (E35).
+    ///
+    /// # Safety
+    /// As [`crate::Collector::new_into`].
+    pub(crate) unsafe fn lie_in(&mut self, pointer: NonNull<u8>, capacity: usize) {
+        let raw = Raw {
+            pointer,
+            capacity,
+            reserve: capacity,
+            token: 0,
+            lazy: false,
+            dirty: 0,
+        };
+        self.blocks.push(Block::new(raw, Home::Caller)); // in place: the list has room for one
+    }
+
+    /// Whether the body lies in the caller's own memory.
+    pub(crate) fn is_callers(&self) -> bool {
+        self.blocks.first().is_some_and(|block| block.home == Home::Caller)
+    }
+
+    /// A copy in a block of the pool: the pooled result of a body that lies in the caller's own memory (E35).
+    pub(crate) fn pooled_copy(&mut self, supply: Supply<'_>) -> Result<Body, Error> {
+        let mut copied = Body {
+            tally: self.tally,
+            ..Body::default()
+        };
+        if self.length > 0 {
+            copied.take_block(supply, self.length.saturating_add(supply.padding), false)?;
+            for segment in self.segments() {
+                copied.land_copy(supply, segment);
+            }
+            copied.tally.copied += self.length as u64;
+        }
+        Ok(copied)
+    }
+
+    /// Makes the padding readable behind a body that lies in one block; false where that needs a join (E4).
+    pub(crate) fn pad(&mut self, supply: Supply<'_>) -> bool {
+        let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
+        if supply.padding == 0 {
+            return true;
+        }
+        let ([block], false) = (self.blocks.as_mut_slice(), aside) else {
+            return false;
+        };
+        let need = block.used.saturating_add(supply.padding);
+        if block.raw.capacity < need && (block.home != Home::Pool || need > block.raw.reserve) {
+            return false;
+        }
+        if block.granted < need && block.home == Home::Pool && supply.pool.grow(block, need).is_err() {
+            return false;
+        }
+        block.pad(supply.padding);
+        true
     }
 
     /// Bytes held beyond the body's length.
@@ -639,7 +628,7 @@ impl Body {
         };
         self.clear(supply);
         let Some(mut block) = first else { return };
-        let stays = block.pooled && !block.spoiled && !block.leaked && block.touched <= keep;
+        let stays = block.home == Home::Pool && !block.spoiled && !block.leaked && block.touched <= keep;
         if !stays || !supply.pool.memory().recycle(&mut block.raw) {
             return block.release(supply.pool, supply.exact);
         }
@@ -649,9 +638,6 @@ impl Body {
         self.blocks.push(block);
     }
 }
-
-/// What exact results are aligned to: malloc's alignment (E4).
-const EXACT_ALIGN: usize = 16;
 
 /// Memory that a viewer keeps looking at.
 #[derive(Debug)]

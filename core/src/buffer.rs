@@ -1,11 +1,13 @@
 //! The results: the pooled buffer (the blocks themselves) and the exact one (memory of exactly its length).
 
-use crate::body::{Block, Body, Kept};
+use crate::block::{Block, Home};
+use crate::body::{Body, Kept};
 use crate::error::Error;
-use crate::memory::{self, MemoryRef};
+use crate::memory::{self, EXACT_ALIGN, MemoryRef};
 use crate::pool::Pool;
 use crate::shared::Shared;
 use crate::stats::Info;
+use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use smallvec::SmallVec;
@@ -21,7 +23,12 @@ pub struct Buffer(Shared<Inner>);
 struct Inner {
     blocks: SmallVec<[Block; 1]>,
     side: Option<Block>,
+    /// The buffer that a slice shares the memory of, itself never a slice, and where the slice begins in it (E39).
+    whole: UnsafeCell<Option<(Buffer, usize)>>,
     length: usize,
+    /// Zero bytes that are to be readable behind the contiguous result, and whether they are already (E4).
+    padding: usize,
+    padded: bool,
     info: Info,
     /// Made by the first call of `contiguous` where the body lies in several pieces.
     joined: AtomicPtr<Block>,
@@ -31,6 +38,12 @@ struct Inner {
     pool: Pool,
     exact: MemoryRef,
 }
+
+// SAFETY: all of it is read only once the buffer is made, but for `joined` and `copied`, which are atomic, and `whole`,
+// which only `detach_in_place` writes, whose caller makes sure that nobody else is there.
+unsafe impl Sync for Inner {}
+// SAFETY: blocks may be released on any thread.
+unsafe impl Send for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
@@ -45,21 +58,37 @@ impl Drop for Inner {
     }
 }
 
-impl Buffer {
-    /// Takes the body's blocks. When no memory can be had for the handle, the body keeps them.
-    pub(crate) fn new(body: &mut Body, info: Info, pool: &Pool, exact: &MemoryRef) -> Result<Buffer, Error> {
-        let mut inner = Shared::new(Inner {
+impl Inner {
+    fn new(info: Info, pool: &Pool, exact: &MemoryRef) -> Inner {
+        Inner {
             blocks: SmallVec::new_const(),
             side: None,
-            length: body.length,
+            whole: UnsafeCell::new(None),
+            length: 0,
+            padding: 0,
+            padded: false,
             info,
             joined: AtomicPtr::new(ptr::null_mut()),
             copied: AtomicU64::new(0),
             fresh: AtomicU64::new(0),
             pool: pool.clone(),
             exact: exact.clone(),
-        })
-        .ok_or(Error::NoMemory)?;
+        }
+    }
+}
+
+impl Buffer {
+    /// Takes the body's blocks. When no memory can be had for the handle, the body keeps them.
+    /// `padding` that is not `padded` yet comes with a join.
+    pub(crate) fn new(
+        body: &mut Body,
+        info: Info,
+        (pool, exact): (&Pool, &MemoryRef),
+        (padding, padded): (usize, bool),
+    ) -> Result<Buffer, Error> {
+        let mut inner = Inner::new(info, pool, exact);
+        (inner.length, inner.padding, inner.padded) = (body.length, padding, padded);
+        let mut inner = Shared::new(inner).ok_or(Error::NoMemory)?;
         if let Some(inner) = inner.get_mut() {
             inner.blocks = core::mem::take(&mut body.blocks);
             match body.side.take() {
@@ -102,13 +131,85 @@ impl Buffer {
 
     /// The body's pieces in order; none is empty, and an empty body has none.
     pub fn segments(&self) -> impl Iterator<Item = &[u8]> {
-        let side = self.0.side.iter().map(Block::bytes);
-        self.0
+        let (whole, mut skip) = self.whole();
+        let mut left = self.0.length;
+        let side = whole.0.side.iter().map(Block::bytes);
+        whole
+            .0
             .blocks
             .iter()
             .map(Block::bytes)
             .chain(side)
-            .filter(|bytes| !bytes.is_empty())
+            .filter_map(move |bytes| {
+                let skipped = skip.min(bytes.len());
+                skip -= skipped;
+                let bytes = &bytes[skipped..];
+                let bytes = &bytes[..bytes.len().min(left)];
+                left -= bytes.len();
+                (!bytes.is_empty()).then_some(bytes)
+            })
+    }
+
+    /// What the bytes lie in and where they begin there: this buffer itself, or the one that it is a slice of.
+    fn whole(&self) -> (&Buffer, usize) {
+        // SAFETY: `whole` is only written by `detach_in_place`, whose caller makes sure that nobody else is there.
+        match unsafe { &*self.0.whole.get() } {
+            Some((whole, offset)) => (whole, *offset),
+            None => (self, 0),
+        }
+    }
+
+    /// `length` bytes from `offset` on as a buffer of their own that shares the memory: no byte is copied, and the
+    /// slice counts as a holder of all of it (E39). Padding is not behind slices.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when that is not within the buffer; [`Error::NoMemory`] when there is none for the handle.
+    pub fn slice(&self, offset: usize, length: usize) -> Result<Buffer, Error> {
+        if offset.checked_add(length).is_none_or(|end| end > self.len()) {
+            return Err(Error::Invalid);
+        }
+        let (whole, begin) = self.whole();
+        let mut inner = Inner::new(self.0.info, &whole.0.pool, &whole.0.exact);
+        inner.whole = UnsafeCell::new(Some((whole.clone(), begin + offset)));
+        inner.length = length;
+        inner.info.length = length as u64;
+        Shared::new(inner).map(Buffer).ok_or(Error::NoMemory)
+    }
+
+    /// A copy in memory of its own, for a slice that pins far more than it shows (E39).
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`] or [`Error::Budget`]; nothing changed.
+    pub fn detach(&self) -> Result<Buffer, Error> {
+        let mut inner = Inner::new(self.0.info, &self.0.pool, &self.0.exact);
+        inner.length = self.len();
+        inner.info.copied += self.len() as u64;
+        if !self.is_empty() {
+            let (block, fresh) = self.copied_block(0)?;
+            inner.info.rents += 1;
+            inner.info.allocations += u64::from(fresh.is_some());
+            inner.info.allocated_bytes += fresh.unwrap_or(0) as u64;
+            inner.blocks.push(block); // in place: the list has room for one
+        }
+        Shared::new(inner).map(Buffer).ok_or(Error::NoMemory)
+    }
+
+    /// Makes a slice show a copy of its own instead of a part of what it was cut from, which is let go. Nothing happens
+    /// to a buffer that pins no more than it shows.
+    ///
+    /// # Errors
+    /// As [`Buffer::detach`].
+    ///
+    /// # Safety
+    /// No other thread uses the buffer during the call, and nobody uses a reference to its bytes from before it.
+    pub unsafe fn detach_in_place(&self) -> Result<(), Error> {
+        if self.whole().0.len() == self.len() {
+            return Ok(());
+        }
+        let copy = self.detach()?;
+        // SAFETY: the caller makes sure that nobody else is there.
+        unsafe { *self.0.whole.get() = Some((copy, 0)) };
+        Ok(())
     }
 
     /// How many pieces the body lies in.
@@ -118,15 +219,12 @@ impl Buffer {
     }
 
     /// For hosts whose own objects hold the bytes: each piece's token, its length, and whether it is a piece of the
-    /// exact result's memory. The side window has token 0.
+    /// exact result's memory, of all that a slice pins. The side window has token 0.
     pub fn pieces(&self) -> impl Iterator<Item = (usize, usize, bool)> {
-        let side = self.0.side.iter().map(|side| (0, side.used, false));
-        let blocks = self
-            .0
-            .blocks
-            .iter()
-            .map(|block| (block.raw.token, block.used, !block.pooled));
-        blocks.chain(side).filter(|piece| piece.1 > 0)
+        let (whole, _) = self.whole();
+        let side = whole.0.side.iter().map(|side| (0, side.used, false));
+        let piece = |block: &Block| (block.raw.token, block.used, block.home == Home::Exact);
+        whole.0.blocks.iter().map(piece).chain(side).filter(|piece| piece.1 > 0)
     }
 
     /// All bytes in one range: the body's own where it lies in one block, else joined once, which counts as copied
@@ -137,7 +235,7 @@ impl Buffer {
     pub fn contiguous(&self) -> Result<&[u8], Error> {
         let mut segments = self.segments();
         let first = segments.next().unwrap_or_default();
-        if segments.next().is_none() {
+        if segments.next().is_none() && (self.0.padded || self.0.padding == 0) {
             return Ok(first);
         }
         let joined = self.0.joined.load(Ordering::Acquire);
@@ -148,44 +246,45 @@ impl Buffer {
         Ok(unsafe { &*joined }.bytes())
     }
 
+    /// A block of the pool with a copy of the bytes and so many zeros behind them, and how many of its bytes are fresh
+    /// (`None`: the block itself is not).
+    fn copied_block(&self, padding: usize) -> Result<(Block, Option<usize>), Error> {
+        let pool = &self.0.pool;
+        let size = self.len().checked_add(padding).ok_or(Error::NoMemory)?;
+        let rented = pool.rent(size)?;
+        let mut block = rented.block;
+        // SAFETY: the block was rented for more than `length` bytes, and nobody else has it.
+        let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), self.len()) };
+        copy_segments(self.segments(), 0, target);
+        block.use_all(self.len(), pool);
+        block.pad(padding);
+        let fresh = rented.fresh.then_some(block.touched);
+        Ok((block, fresh))
+    }
+
     fn join(&self) -> Result<&[u8], Error> {
         let inner = &*self.0;
-        let rented = inner.pool.rent(inner.length)?;
-        let mut block = rented.block;
-        let fresh = if rented.fresh {
-            block.touched.max(inner.length)
-        } else {
-            0
-        };
-        let from = self.segments();
-        // SAFETY: the block was rented for `length` bytes, and nobody else has it.
-        let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), inner.length) };
-        copy_segments(from, 0, target);
-        block.use_all(inner.length);
+        let (block, fresh) = self.copied_block(inner.padding)?;
         let block = match memory::try_place(block) {
             Ok(block) => Box::into_raw(block),
             Err(block) => {
-                inner.pool.release(block);
+                block.release(&inner.pool, &inner.exact);
                 return Err(Error::NoMemory);
             }
         };
-        match inner
+        let published = inner
             .joined
-            .compare_exchange(ptr::null_mut(), block, Ordering::AcqRel, Ordering::Acquire)
-        {
-            Ok(_) => {
-                inner.copied.fetch_add(inner.length as u64, Ordering::Relaxed);
-                inner.fresh.fetch_add(fresh as u64, Ordering::Relaxed);
-                // SAFETY: just published; lives as long as this buffer.
-                Ok(unsafe { &*block }.bytes())
-            }
-            Err(other) => {
-                // SAFETY: this one was not published, so it is still ours alone.
-                unsafe { Box::from_raw(block) }.release(&inner.pool, &inner.exact);
-                // SAFETY: the other thread published it; lives as long as this buffer.
-                Ok(unsafe { &*other }.bytes())
-            }
+            .compare_exchange(ptr::null_mut(), block, Ordering::AcqRel, Ordering::Acquire);
+        if let Err(other) = published {
+            // SAFETY: this one was not published, so it is still ours alone.
+            unsafe { Box::from_raw(block) }.release(&inner.pool, &inner.exact);
+            // SAFETY: the other thread published it; lives as long as this buffer.
+            return Ok(unsafe { &*other }.bytes());
         }
+        inner.copied.fetch_add(inner.length as u64, Ordering::Relaxed);
+        inner.fresh.fetch_add(fresh.unwrap_or(0) as u64, Ordering::Relaxed);
+        // SAFETY: just published; lives as long as this buffer.
+        Ok(unsafe { &*block }.bytes())
     }
 
     /// Copies from `offset` into `target`, as much as there is and fits; says how many bytes.
@@ -200,21 +299,18 @@ impl Buffer {
     /// # Errors
     /// [`Error::NoMemory`]; nothing changed.
     pub fn to_exact(&self, memory: &MemoryRef) -> Result<Exact, Error> {
-        let length = self.len();
-        let raw = memory.allocate(length, 16).ok_or(Error::NoMemory)?;
+        let (length, padding) = (self.len(), self.0.padding);
+        let size = length.checked_add(padding).ok_or(Error::NoMemory)?;
+        let mut block = Block::new(memory.allocate(size, EXACT_ALIGN).ok_or(Error::NoMemory)?, Home::Exact);
         // SAFETY: the piece is ours and at least `length` long.
-        let target = unsafe { core::slice::from_raw_parts_mut(raw.pointer.as_ptr().cast(), length) };
-        copy_segments(self.segments(), 0, target);
+        let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), length) };
+        block.used = copy_segments(self.segments(), 0, target);
+        block.pad(padding);
         let mut info = self.info();
         info.copied += length as u64;
         info.allocations += 1;
-        info.allocated_bytes += length as u64;
-        Ok(Exact {
-            block: Some(Block::new(raw, false)),
-            length,
-            info,
-            memory: memory.clone(),
-        })
+        info.allocated_bytes += size as u64;
+        Ok(Exact::new(block, length, info, memory))
     }
 
     /// Gives the count up as a pointer, for the C interface; undone by [`Buffer::from_raw`].

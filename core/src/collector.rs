@@ -13,15 +13,17 @@
 //! Order within one answer (E24): bytes; then complete, limit or long; then the source's own error or the end; then
 //! cancelled; then pending.
 
-use crate::body::{Body, Supply};
+use crate::body::Body;
 use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
 use crate::error::{Error, InvalidOption, Progress};
-use crate::growth::{self, LEAST_WINDOW};
+use crate::growth;
 use crate::memory::MemoryRef;
 use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
 use crate::pool::Pool;
+use crate::room::supply;
 use crate::source::{Answer, Source, Then, Window};
 use crate::stats::{Info, State};
+use core::ptr::NonNull;
 
 /// The most `retry` answers in a row without a byte (E21).
 const MOST_RETRIES: u32 = 1000;
@@ -55,16 +57,16 @@ enum Phase {
 /// Threads: one at a time; it may move between threads, suspended ones too.
 #[derive(Debug)]
 pub struct Collector {
-    pool: Pool,
-    options: Options,
-    exact: MemoryRef,
+    pub(crate) pool: Pool,
+    pub(crate) options: Options,
+    pub(crate) exact: MemoryRef,
     /// The most bytes of the result: the body's own limit, else the pool's, else the address space (E2).
-    limit: u64,
+    pub(crate) limit: u64,
     phase: Phase,
     /// The last window that was handed out.
-    window: Option<Window>,
-    body: Body,
-    received: u64,
+    pub(crate) window: Option<Window>,
+    pub(crate) body: Body,
+    pub(crate) received: u64,
     source_calls: u64,
     pendings: u64,
     retries: u32,
@@ -72,6 +74,12 @@ pub struct Collector {
     truncated: bool,
     /// Statistics of the result that was taken (E51).
     taken: Option<Info>,
+    /// Bytes received when the call that is running began; see `max_step` (E4).
+    pub(crate) step_from: u64,
+    /// Whether the size hint is the source's own and goes with the body; see `suggest`.
+    suggested: bool,
+    /// The caller's own memory that the body is to lie in (E35).
+    target: Option<(NonNull<u8>, usize)>,
 }
 
 // SAFETY: the window is a position in the body's own memory, which moves with the collector.
@@ -98,8 +106,39 @@ impl Collector {
             source_error: 0,
             truncated: false,
             taken: None,
+            step_from: 0,
+            suggested: false,
+            target: None,
             options,
         };
+        collector.start();
+        Ok(collector)
+    }
+
+    /// A collector for one body that is to lie in the caller's own memory (E35). More than fits is [`Error::Limit`]; the
+    /// byte that shows it never goes there, and bytes beyond the body stay as they are. `finish` and `take_partial`
+    /// give a pooled copy for those who want one; how many bytes landed is [`Info::length`], on every outcome.
+    ///
+    /// # Errors
+    /// As [`Collector::new`].
+    ///
+    /// # Safety
+    /// `target` is writable for `capacity` bytes, and nobody else reads or writes them, until the collector is dropped.
+    pub unsafe fn new_into(
+        pool: &Pool,
+        options: Options,
+        target: NonNull<u8>,
+        capacity: usize,
+    ) -> Result<Collector, InvalidOption> {
+        let mut collector = Collector::new(
+            pool,
+            Options {
+                prefer: Prefer::Pooled,
+                padding: 0,
+                ..options
+            },
+        )?;
+        collector.target = Some((target, capacity));
         collector.start();
         Ok(collector)
     }
@@ -112,6 +151,13 @@ impl Collector {
             self.exact = MemoryRef::malloc();
         }
         self.limit = self.options.limit_on(&self.pool);
+        if let Some((target, capacity)) = self.target {
+            self.limit = self.limit.min(capacity as u64);
+            // No further than the body may reach: the byte that shows that there is more goes aside (E35).
+            let most = growth::size(self.most()).min(capacity);
+            // SAFETY: new_into's caller promises `capacity`.
+            unsafe { self.body.lie_in(target, most) };
+        }
         self.phase = match self.options.length {
             // Refused before the source is asked once, and before truncation (E14).
             Some(length) if length > self.limit => Phase::Failed(Error::Limit),
@@ -131,6 +177,7 @@ impl Collector {
     /// # Errors
     /// What ended the body; [`Error::NoMemory`] and [`Error::Budget`] change nothing, so the call may be made again.
     pub fn read<S: Source>(&mut self, source: &mut S) -> Result<Progress, Error> {
+        self.start_call();
         loop {
             let Some(window) = self.begin(S::CLEARED)? else {
                 return Ok(Progress::Complete);
@@ -141,6 +188,21 @@ impl Collector {
             if let Flow::Stop(progress) = flow? {
                 return Ok(progress);
             }
+        }
+    }
+
+    /// A call of read begins: the share of [`Options::max_step`] is whole again. For callers whose loop is not
+    /// [`Collector::read`].
+    pub fn start_call(&mut self) {
+        self.step_from = self.received;
+    }
+
+    /// About so many bytes are expected, by what the source itself says of its size. Counts as [`Options::size_hint`]
+    /// where neither that nor a length was given and nothing has arrived yet; never an error.
+    pub fn suggest(&mut self, size_hint: u64) {
+        if self.options.length.is_none() && self.options.size_hint.is_none() && self.received == 0 {
+            self.options.size_hint = Some(size_hint);
+            self.suggested = true;
         }
     }
 
@@ -202,6 +264,13 @@ impl Collector {
             self.pendings += 1;
             self.retries = 0;
             return Ok(Flow::Stop(Progress::Pending));
+        }
+        if self.received - self.step_from >= self.options.max_step.unwrap_or(u64::MAX) {
+            self.retries = 0;
+            return Ok(Flow::Stop(Progress::More));
+        }
+        if answer.then == Then::Interrupted {
+            return Ok(Flow::Again); // by a signal, which says nothing of the source (E24)
         }
         if answer.then == Then::Retry && answer.filled == 0 {
             self.retries += 1;
@@ -392,11 +461,19 @@ impl Collector {
     fn take_buffer(&mut self) -> Result<Buffer, Error> {
         self.check_attached()?;
         let supply = supply(&self.pool, &self.exact, &self.options);
+        if self.body.is_callers() {
+            let copied = self.body.pooled_copy(supply)?;
+            self.body.clear(supply);
+            self.body = copied;
+        }
         self.body.settle(supply, self.options.size_hint.is_some());
+        // An empty body shows no block, so its padding cannot lie in one.
+        let padded = (self.body.length > 0 || supply.padding == 0) && self.body.pad(supply);
         let mut info = self.info();
         info.waste = self.body.waste() as u64;
         info.state = State::Taken;
-        let buffer = Buffer::new(&mut self.body, info, &self.pool, &self.exact)?;
+        let padding = (supply.padding, padded);
+        let buffer = Buffer::new(&mut self.body, info, (&self.pool, &self.exact), padding)?;
         self.body = Body::default();
         self.phase = Phase::Taken;
         self.taken = Some(info);
@@ -414,9 +491,12 @@ impl Collector {
         self.discard_window();
         let keep = if self.body.is_exact() { 0 } else { KEPT_BY_RESET };
         self.body.restart(supply(&self.pool, &self.exact, &self.options), keep);
-        if let Some(options) = options {
-            self.options = options;
+        match options {
+            Some(options) => self.options = options,
+            None if self.suggested => self.options.size_hint = None,
+            None => {}
         }
+        self.suggested = false;
         (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
         (self.source_error, self.truncated, self.window, self.taken) = (0, false, None, None);
         self.start();
@@ -488,6 +568,15 @@ impl Collector {
         Some(Quarantined::new(kept, &self.pool, &self.exact))
     }
 
+    /// The host has taken memory that this body lies in away, or is about to: what was there is lost, and the body
+    /// fails with [`Error::Contract`]. For hosts that see it before the engine does.
+    pub fn lose_memory(&mut self) {
+        self.lose();
+        if !matches!(self.phase, Phase::Taken) {
+            self.fail(Error::Contract);
+        }
+    }
+
     // ---- what the calls above have in common
 
     fn is_cancelled(&self) -> bool {
@@ -513,7 +602,7 @@ impl Collector {
     }
 
     /// A host's memory that was taken away behind the engine's back is lost with the bytes in it.
-    fn check_attached(&mut self) -> Result<(), Error> {
+    pub(crate) fn check_attached(&mut self) -> Result<(), Error> {
         if self.is_attached() {
             return Ok(());
         }
@@ -526,92 +615,6 @@ impl Collector {
         self.body.spoil_all();
         self.body.clear(supply(&self.pool, &self.exact, &self.options));
         self.body.tally = tally;
-    }
-
-    /// The most bytes of the result.
-    fn most(&self) -> u64 {
-        self.options.length.unwrap_or(self.limit).min(self.limit)
-    }
-
-    /// How many bytes the source may be asked for at most: up to the length, or one beyond it or the limit to see
-    /// whether there are more (E1, E15). At least 1 while the body is open.
-    fn allowed(&self) -> u64 {
-        let probe = match self.options.length {
-            Some(_) => u64::from(self.options.end == End::Eof),
-            None => 1,
-        };
-        (self.most() - self.received).saturating_add(probe)
-    }
-
-    /// Where a length above `max_prealloc` is to be read into an exact result: what comes before this many bytes is
-    /// staged in blocks, then the result is allocated (E8).
-    fn staged_up_to(&self) -> Option<u64> {
-        let length = self.options.length?;
-        let stages = self.options.prefer == Prefer::Exact && length > self.options.max_prealloc;
-        (stages && !self.body.is_exact()).then_some(length / 4)
-    }
-
-    fn make_room(&mut self, need: usize) -> Result<(), Error> {
-        if self
-            .staged_up_to()
-            .is_some_and(|staged| self.received.saturating_add(need as u64) > staged)
-        {
-            self.promote()?;
-        }
-        self.body
-            .make_room(supply(&self.pool, &self.exact, &self.options), need)
-    }
-
-    fn promote(&mut self) -> Result<(), Error> {
-        let length = growth::size(self.options.length.unwrap_or(0));
-        self.body
-            .promote(supply(&self.pool, &self.exact, &self.options), length)
-    }
-
-    fn next_window(&mut self, want: usize, cleared: bool) -> Result<Window, Error> {
-        self.check_attached()?;
-        let cleared = cleared || self.options.scrub || self.pool.options().scrub;
-        let mut allowed = self.allowed().min(self.options.max_window);
-        match self.staged_up_to() {
-            Some(staged) if self.received < staged => allowed = allowed.min(staged - self.received),
-            Some(_) => self.promote()?,
-            None => {}
-        }
-        let mut least = growth::size(allowed).min(LEAST_WINDOW);
-        // The byte beyond a length or limit is only there to see the end; memory that fits what is lacking is enough
-        // until that has come (E7, E10).
-        let lacking = growth::size(self.most() - self.received);
-        if lacking > 0 {
-            least = least.min(lacking);
-        }
-        let mut size = growth::size(allowed);
-        if want > 0 {
-            size = size.min(want).max(least);
-        }
-        if cleared {
-            size = size.min(growth::size(growth::ramp(self.received)));
-        }
-        let supply = supply(&self.pool, &self.exact, &self.options);
-        let window = if self.body.room() < least && self.looks_aside() {
-            self.body.side_window(supply.pool, size, cleared)?
-        } else {
-            if self.body.room() < least {
-                self.body.make_room(supply, least)?;
-            }
-            let clean = self.body.already_clean();
-            if cleared && clean >= LEAST_WINDOW {
-                size = size.min(clean);
-            }
-            self.body.window(supply, size, cleared).ok_or(Error::NoMemory)?
-        };
-        self.window = Some(window);
-        Ok(window)
-    }
-
-    /// Whether the next bytes, which may be only the end, go into the side window: at the length, at the limit, or
-    /// where the last block is full for good; never while an announced length is unreached (E10).
-    fn looks_aside(&self) -> bool {
-        self.body.may_look_aside() && self.options.length.is_none_or(|length| self.received >= length)
     }
 
     /// Counts bytes that landed in the window.
@@ -664,20 +667,5 @@ impl Drop for Collector {
     fn drop(&mut self) {
         self.discard_window();
         self.body.clear(supply(&self.pool, &self.exact, &self.options));
-    }
-}
-
-/// Where the body's memory comes from. A function of fields, so that the body can be borrowed beside it.
-fn supply<'a>(pool: &'a Pool, exact: &'a MemoryRef, options: &Options) -> Supply<'a> {
-    let announced = options.length.or(options.size_hint);
-    let first = growth::first(announced, options.max_prealloc, options.first_block);
-    Supply {
-        pool,
-        exact,
-        first_is_exact: options.prefer == Prefer::Exact
-            && announced.is_some_and(|announced| announced > 0 && announced <= options.max_prealloc),
-        first,
-        outgrows: announced.is_some_and(|announced| announced > options.max_prealloc),
-        first_block: options.first_block,
     }
 }

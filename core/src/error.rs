@@ -47,6 +47,8 @@ pub enum Progress {
     Complete,
     /// The source has nothing more now; the same call goes on later (E20, E27).
     Pending,
+    /// This call has taken [`crate::Options::max_step`] bytes; the same call goes on (E4).
+    More,
 }
 
 const OK: &CStr = c"ok";

@@ -127,6 +127,7 @@ impl Handle {
     /// [`Error::Busy`], or what ended the body; see [`Collector::begin`] and [`Collector::answer`].
     pub fn read<S: Source>(&self, source: &mut S) -> Result<Progress, Error> {
         let mut turn = self.enter()?;
+        turn.start_call();
         loop {
             let Some(window) = turn.begin(S::CLEARED)? else {
                 return Ok(Progress::Complete);

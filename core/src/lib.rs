@@ -28,6 +28,7 @@
 //! ```
 #![deny(missing_docs)]
 
+mod block;
 mod body;
 mod buffer;
 mod cancel;
@@ -38,6 +39,7 @@ mod handle;
 pub mod memory;
 mod options;
 mod pool;
+mod room;
 mod shared;
 mod source;
 mod stats;
@@ -50,5 +52,7 @@ pub use handle::{Handle, Turn};
 pub use memory::{Memory, MemoryRef};
 pub use options::{End, Options, Prefer};
 pub use pool::{Pool, PoolOptions};
+#[cfg(unix)]
+pub use source::Descriptor;
 pub use source::{Answer, FromFn, FromRead, Source, Then, Window};
 pub use stats::{Info, PoolStats, State};

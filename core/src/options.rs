@@ -51,6 +51,12 @@ pub struct Options {
     pub first_block: u64,
     /// The most bytes asked of a source at once (E4).
     pub max_window: u64,
+    /// The most bytes that one call of read takes before it answers [`crate::Progress::More`], so that one fast source
+    /// cannot hold an event loop (E4). `None`: no such share.
+    pub max_step: Option<u64>,
+    /// So many zero bytes are readable behind an exact or contiguous result, uncounted (E4). At most 64 KiB. Not behind
+    /// slices, segments and results in the caller's own memory.
+    pub padding: u32,
     /// Where exact results come from; `None`: malloc, realloc and free.
     pub exact_memory: Option<MemoryRef>,
     /// Stops the body from any thread (E24).
@@ -69,6 +75,9 @@ impl Options {
     /// The largest `first_block` and `max_window` (E4, E5).
     pub const LARGEST: u64 = 1 << 30;
 
+    /// The largest [`Options::padding`] (E5).
+    pub const LARGEST_PADDING: u32 = 64 << 10;
+
     /// Says which option is out of range, if one is (E5).
     ///
     /// # Errors
@@ -82,6 +91,21 @@ impl Options {
                     came,
                 });
             }
+        }
+        if self.padding > Options::LARGEST_PADDING {
+            let came = u64::from(self.padding);
+            return Err(InvalidOption {
+                name: "padding",
+                expected: "at most 65536 (64 KiB)",
+                came,
+            });
+        }
+        if self.max_step == Some(0) {
+            return Err(InvalidOption {
+                name: "max_step",
+                expected: "1 or more, or none",
+                came: 0,
+            });
         }
         Ok(())
     }
@@ -115,6 +139,8 @@ impl Default for Options {
             max_prealloc: Options::MAX_PREALLOC,
             first_block: Options::FIRST_BLOCK,
             max_window: Options::MAX_WINDOW,
+            max_step: None,
+            padding: 0,
             exact_memory: None,
             cancel: None,
         }

@@ -4,7 +4,7 @@
 //! waits and a fork in the middle of anything leaves a child that can go on (E50). Counters are stored by the holder of
 //! the lock; what happens without it is counted apart.
 
-use crate::body::Block;
+use crate::block::{Block, Home};
 use crate::error::Error;
 use crate::growth;
 use crate::memory::{self, MemoryRef};
@@ -539,7 +539,7 @@ impl Pool {
             Some(block) => block,
             None => {
                 let allocated = inner.options.memory.allocate(rounded, POOLED_ALIGN);
-                let block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, true);
+                let block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
                 add(&inner.by_others.allocated, 1);
                 inner.own(block.touched as u64);
                 add(&inner.by_others.rented, 1);

@@ -27,6 +27,8 @@ pub enum Then {
     Pending,
     /// Interrupted: ask again at once (E20, E21).
     Retry,
+    /// Interrupted by a signal: ask again at once, which does not count as no progress (E24). Only descriptors say so.
+    Interrupted,
     /// The source's own error, with its number (E20).
     Failed(i32),
     /// An answer that is none of these (E23).
@@ -149,6 +151,72 @@ unsafe impl<R: io::Read> Source for FromRead<R> {
                 }
             },
         }
+    }
+}
+
+/// A file descriptor, read by `read(2)`. `EAGAIN` is "nothing now"; any other error is the source's own, `-errno`. A
+/// blocking read is not interrupted by a cancel object; a signal that interrupts it is (E24).
+#[cfg(unix)]
+pub struct Descriptor<'a> {
+    fd: core::ffi::c_int,
+    interrupted: &'a mut dyn FnMut() -> bool,
+}
+
+#[cfg(unix)]
+impl core::fmt::Debug for Descriptor<'_> {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Descriptor")
+            .field("fd", &self.fd)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(unix)]
+impl<'a> Descriptor<'a> {
+    /// A source over this descriptor, which stays the caller's. `interrupted` is asked when a signal interrupted the
+    /// call: true stops the reading as if nothing more were there now (so that a host can raise what its handler
+    /// wants), false goes on.
+    pub fn new(fd: core::ffi::c_int, interrupted: &'a mut dyn FnMut() -> bool) -> Descriptor<'a> {
+        Descriptor { fd, interrupted }
+    }
+
+    /// What a regular file has from where it stands to its end: a hint only, since files grow and shrink. `None` for
+    /// anything else.
+    #[must_use]
+    pub fn size_hint(&self) -> Option<u64> {
+        // SAFETY: fstat fills the struct it is given, and all of it is plain numbers for which zero is a value.
+        let mut stat: libc::stat = unsafe { core::mem::zeroed() };
+        // SAFETY: as above; a descriptor that is not open is an error, no more.
+        if unsafe { libc::fstat(self.fd, &raw mut stat) } != 0 || stat.st_mode & libc::S_IFMT != libc::S_IFREG {
+            return None;
+        }
+        // SAFETY: lseek by 0 changes nothing.
+        let position = unsafe { libc::lseek(self.fd, 0, libc::SEEK_CUR) };
+        u64::try_from(stat.st_size.saturating_sub(position.max(0)))
+            .ok()
+            .filter(|&size| size > 0)
+    }
+}
+
+// SAFETY: read(2) writes into the window only, and answers how many bytes it has written.
+#[cfg(unix)]
+unsafe impl Source for Descriptor<'_> {
+    const CLEARED: bool = false;
+
+    fn fill(&mut self, window: Window) -> Answer {
+        // SAFETY: the window is writable over its room.
+        let filled = unsafe { libc::read(self.fd, window.pointer.as_ptr().cast(), window.room) };
+        if let Ok(filled) = usize::try_from(filled) {
+            return Answer::filled(filled);
+        }
+        let then = match io::Error::last_os_error().raw_os_error().unwrap_or(-1) {
+            libc::EINTR if (self.interrupted)() => Then::Pending,
+            libc::EINTR => Then::Interrupted,
+            libc::EAGAIN => Then::Pending,
+            error => Then::Failed(-error),
+        };
+        Answer { filled: 0, then }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::guard::{self, Fill, Out};
 use crate::info::brimful_info;
 use crate::options::{self, BRIMFUL_PREFER_EXACT, brimful_options};
 use crate::pool::{self, brimful_pool};
-use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
+use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 
 /// A source that is asked for bytes: puts at most `room` bytes at the start of `window` and says in *filled how many.
 /// *filled is 0 before the call, `room` is never 0. The answer is one of
@@ -183,6 +183,7 @@ unsafe fn collect(
             let outcome = collector.read(&mut source).and_then(|progress| match progress {
                 Progress::Complete => deliver(&mut collector).map(|()| BRIMFUL_OK),
                 Progress::Pending => Ok(BRIMFUL_PENDING),
+                Progress::More => Ok(BRIMFUL_MORE),
             });
             if info.is_some() {
                 numbers = collector.info().into();

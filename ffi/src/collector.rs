@@ -12,7 +12,7 @@ use crate::guard::{self, Fill, Out};
 use crate::info::brimful_info;
 use crate::options::{self, brimful_options};
 use crate::pool::{self, brimful_pool};
-use crate::status::{BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
+use crate::status::{BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 
 /// A collector owns a body while it arrives. It can stop at any byte and go on later, and going on costs the new
 /// bytes only. It is fed in one of three ways, which may be mixed: brimful_collector_read asks a callback;
@@ -131,6 +131,7 @@ pub unsafe extern "C" fn brimful_collector_read(
         outcome.map(|progress| match progress {
             Progress::Complete => BRIMFUL_OK,
             Progress::Pending => BRIMFUL_PENDING,
+            Progress::More => BRIMFUL_MORE,
         })
     })
 }

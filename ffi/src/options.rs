@@ -173,6 +173,8 @@ impl brimful_options {
             max_prealloc: or_default(self.max_prealloc, Options::MAX_PREALLOC),
             first_block: or_default(self.first_block, Options::FIRST_BLOCK),
             max_window: or_default(self.max_window, Options::MAX_WINDOW),
+            max_step: None,
+            padding: 0,
             // SAFETY: passed on from the caller.
             exact_memory: unsafe { memory::from_allocator(self.allocator) }?,
             // SAFETY: as above; a cancel handle is one that is held.

@@ -20,6 +20,9 @@ use core::ptr::NonNull;
 /// the counts are low, never wrong about what may be read.
 pub(crate) const PAGE: usize = 4096;
 
+/// What exact results are aligned to: malloc's alignment (E4).
+pub(crate) const EXACT_ALIGN: usize = 16;
+
 /// A piece of memory as a memory knows it.
 #[derive(Debug)]
 pub struct Raw {
