@@ -130,14 +130,7 @@ impl Collector {
         target: NonNull<u8>,
         capacity: usize,
     ) -> Result<Collector, InvalidOption> {
-        let mut collector = Collector::new(
-            pool,
-            Options {
-                prefer: Prefer::Pooled,
-                padding: 0,
-                ..options
-            },
-        )?;
+        let mut collector = Collector::new(pool, options)?;
         collector.target = Some((target, capacity));
         collector.start();
         Ok(collector)
@@ -152,6 +145,7 @@ impl Collector {
         }
         self.limit = self.options.limit_on(&self.pool);
         if let Some((target, capacity)) = self.target {
+            (self.options.prefer, self.options.padding) = (Prefer::Pooled, 0); // it has its place already
             self.limit = self.limit.min(capacity as u64);
             // No further than the body may reach: the byte that shows that there is more goes aside (E35).
             let most = growth::size(self.most()).min(capacity);

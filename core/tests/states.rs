@@ -3,8 +3,8 @@
 
 mod common;
 
-use brimful::{Answer, Collector, Error, FromFn, Handle, MemoryRef, Options, Progress, State};
-use common::{both, is_painted, painted, pool};
+use brimful::{Answer, Collector, Error, FromFn, Handle, MemoryRef, Options, Prefer, Progress, State};
+use common::{both, is_painted, painted, pool, read_all};
 
 #[test]
 fn the_table_of_states_holds() {
@@ -183,4 +183,26 @@ fn a_collector_over_the_callers_memory_begins_again_in_it_after_a_reset() {
         (&target[..7], &target[7..50], &target[50..]),
         (&[2; 7][..], &[1; 43][..], &[0xEE; 50][..])
     );
+}
+
+#[test]
+fn a_body_in_the_callers_own_memory_lies_there_after_a_reset_whatever_the_new_options_prefer() {
+    let mut target = vec![0xEE; 100];
+    let start = std::ptr::NonNull::new(target.as_mut_ptr()).expect("a vector's memory");
+    // SAFETY: the vector outlives the collector and is not touched before it is dropped.
+    let made = unsafe { Collector::new_into(&pool(MemoryRef::system()), Options::default(), start, 100) };
+    let mut collector = made.expect("in range");
+    collector.write(&[1; 10]).expect("open");
+    let options = Options {
+        length: Some(80),
+        prefer: Prefer::Exact,
+        max_prealloc: 10, // so that an exact result would be staged first (E8)
+        padding: 8,
+        ..Options::default()
+    };
+    collector.reset(Some(options)).expect("in range");
+    read_all(&mut collector, &mut painted(80, 7, 0)).expect("complete");
+    assert_eq!((collector.info().length, collector.info().copied), (80, 0));
+    drop(collector);
+    assert!(is_painted(&target[..80]) && target[80..].iter().all(|&byte| byte == 0xEE));
 }
