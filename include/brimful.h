@@ -35,6 +35,7 @@
  *   pool           recycles blocks, within a cap of bytes
  *   pooled buffer  the result that lies in blocks, without a copy; released by its user
  *   exact buffer   the result in memory of exactly its length, made by malloc or your allocator, and yours
+ *   target         memory of your own that a body is read into, as far as it fits
  *   partial        what had arrived of a body that did not end well; it can be taken as a pooled buffer
  *   limit, length  the most bytes allowed, and the bytes announced: two different things
  *   complete       all bytes are there; failed: an error ended the body; taken: its result has been handed out
@@ -305,9 +306,9 @@ typedef struct brimful_cancel brimful_cancel;
 
 /**
  * A collector owns a body while it arrives. It can stop at any byte and go on later, and going on costs the new
- * bytes only. It is fed in one of three ways, which may be mixed: brimful_collector_read asks a callback;
- * brimful_collector_write takes bytes that you have; brimful_collector_reserve gives you a window to fill and
- * brimful_collector_commit takes it back.
+ * bytes only. It is fed in one of four ways, which may be mixed: brimful_collector_read asks a callback;
+ * brimful_collector_read_fd reads a file descriptor; brimful_collector_write takes bytes that you have;
+ * brimful_collector_reserve gives you a window to fill and brimful_collector_commit takes it back.
  *
  * It is open until the body is complete, or an error ends it (failed); then its result, or what came, can be taken
  * once (taken); then it can be freed or reset. A call that does not fit answers BRIMFUL_ERR_STATE and changes
@@ -316,8 +317,8 @@ typedef struct brimful_cancel brimful_cancel;
  * Threads: by one thread at a time; it may move from one to another. From inside its own callback every function
  * answers BRIMFUL_ERR_BUSY (or 0 where it answers a count), but for brimful_collector_info, which works, and
  * brimful_collector_free, which takes effect when the call around the callback returns.
- * Lifetime: yours from brimful_collector_new, or from `rest` of a one-shot call, until brimful_collector_free. It
- * holds its pool and its cancel object by itself.
+ * Lifetime: yours from brimful_collector_new or _new_into, or from `rest` of a one-shot call, until
+ * brimful_collector_free. It holds its pool and its cancel object by itself.
  */
 typedef struct brimful_collector brimful_collector;
 
@@ -489,7 +490,9 @@ typedef struct brimful_options {
    */
   uint32_t prefer;
   /**
-   * Must be 0 in this release.
+   * So many zero bytes are readable behind an exact result, and behind what brimful_buffer_data and
+   * brimful_buffer_to_exact give; no length counts them. At most 65536. 1 makes a C string of a text, 64 lets a parser
+   * read beyond the end by whole vectors. They are not behind segments, slices and a target of the caller's own.
    */
   uint32_t padding;
   /**
@@ -506,7 +509,8 @@ typedef struct brimful_options {
    */
   uint64_t max_window;
   /**
-   * Must be 0 in this release.
+   * The most bytes that one call of brimful_collector_read, _read_fd or a one-shot function takes before it answers
+   * BRIMFUL_MORE, so that one fast source cannot hold an event loop. 0 is the default: none.
    */
   uint64_t max_step;
   /**
@@ -795,11 +799,13 @@ void brimful_pool_release(struct brimful_pool *pool);
  * Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
  * brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
  *   BRIMFUL_PENDING     the source has nothing now: go on with brimful_collector_read on *rest
+ *   BRIMFUL_MORE        options.max_step bytes came: the same
  *   BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET   nothing changed: the same. (Where not even *rest could be had, it is
  *                       NULL and what came is gone.)
  *   BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED   the body ended; what came is to
  *                       be had with brimful_collector_take_partial on *rest
- *   BRIMFUL_ERR_STATE   the source has nothing now and rest is NULL, so there was nowhere to put what came; it is gone
+ *   BRIMFUL_ERR_STATE   it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
+ *                       came; it is gone
  *   BRIMFUL_ERR_INVALID read or buffer is NULL, or an option is out of range; the source was not called
  *   BRIMFUL_ERR_PANIC   the library failed inside
  * rest may be NULL; what came before an error is then gone.
@@ -831,6 +837,28 @@ brimful_status brimful_collect_exact(struct brimful_pool *pool,
                                      struct brimful_collector **rest);
 
 /**
+ * Reads a whole body from `read` into your own memory: the `capacity` bytes at `target`; see brimful_collector_new_into
+ * for what that means. *length says how many bytes of the body lie there, on every outcome; the bytes behind them are
+ * as they were, but for what the callback itself wrote into its windows beyond what it claimed.
+ *
+ * BRIMFUL_OK: the whole body lies in target; *rest is NULL. Anything else: what came lies in target, and *rest receives
+ * the collector as with brimful_collect, with the same statuses; until it is freed, target must stay where it is. With
+ * these differences:
+ *   BRIMFUL_ERR_LIMIT   the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in target.
+ *                       With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1
+ *   BRIMFUL_ERR_STATE   the source has nothing now, or its share is used, and rest is NULL: what came lies in target
+ *   BRIMFUL_ERR_INVALID read or length is NULL, target is NULL with a capacity, capacity is beyond the address space, or
+ *                       an option is out of range; the source was not called, and target not touched
+ */
+brimful_status brimful_collect_into(const struct brimful_options *options,
+                                    brimful_read_fn read,
+                                    void *context,
+                                    void *target,
+                                    size_t capacity,
+                                    size_t *length,
+                                    struct brimful_collector **rest);
+
+/**
  * Makes a collector. pool NULL is the default pool, options NULL every default. No memory for the body is taken yet.
  *
  * BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free. BRIMFUL_ERR_INVALID: collector is NULL or
@@ -841,6 +869,28 @@ brimful_status brimful_collector_new(struct brimful_pool *pool,
                                      struct brimful_collector **collector);
 
 /**
+ * Makes a collector whose body is to lie in your own memory: the `capacity` bytes at `target`. It is fed like any other,
+ * can be suspended, and reset (the next body then begins at the start of the same memory). The body's bytes lie at the
+ * start of target as they come; how many they are is brimful_info.length, on every outcome. Bytes behind them, and all
+ * around, are never written to by the library (a callback may write anywhere in its window). More than fits is
+ * BRIMFUL_ERR_LIMIT, as with a limit of `capacity`, and the byte that shows it never lies in target; an announced length
+ * that does not fit is refused before the source is asked.
+ *
+ * brimful_collector_finish, _finish_exact and _take_partial give a copy for those who want one; without them
+ * brimful_collector_free is all there is to do. What the library needs beside (a few bytes to see the end, such
+ * a copy) comes from the default pool. options.prefer and padding are of no matter. BRIMFUL_SCRUB does not clear target.
+ *
+ * BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it is,
+ * and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
+ * BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or an
+ * option is out of range; BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *collector is NULL.
+ */
+brimful_status brimful_collector_new_into(const struct brimful_options *options,
+                                          void *target,
+                                          size_t capacity,
+                                          struct brimful_collector **collector);
+
+/**
  * Asks `read` for bytes until the body is complete, the source has nothing now, or an error ends the body. `context`
  * goes to the callback as it is. At most options.max_window bytes are asked for at once, and never more than one byte
  * beyond what the limit allows.
@@ -848,6 +898,7 @@ brimful_status brimful_collector_new(struct brimful_pool *pool,
  * BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete already
  * the source is not called.
  * BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
+ * BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
  * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
  * BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
  * be taken with brimful_collector_take_partial.
@@ -855,6 +906,26 @@ brimful_status brimful_collector_new(struct brimful_pool *pool,
  * same collector. BRIMFUL_ERR_INVALID: collector or read is NULL. BRIMFUL_ERR_PANIC.
  */
 brimful_status brimful_collector_read(struct brimful_collector *collector, brimful_read_fn read, void *context);
+
+/**
+ * Reads with read(2) from a file descriptor, which stays yours, until the body is complete, nothing more is there now,
+ * or an error ends the body. As brimful_collector_read, with these answers of the system:
+ *   0 bytes     the end of the body
+ *   EAGAIN      BRIMFUL_PENDING: the descriptor does not block and has nothing now; call again when it is readable.
+ *               Nothing is lost, and what came costs nothing again
+ *   EINTR       the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler,
+ *               or a thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS
+ *   any other   BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken
+ *
+ * A descriptor that blocks is waited for. What a regular file has from where it stands to its end serves as
+ * options.size_hint where neither that nor a length is given and nothing has come yet: only advice, since files grow
+ * and shrink. At most options.max_window bytes are asked for at once, never a byte beyond an announced length with
+ * BRIMFUL_END_LENGTH, and at most one beyond the limit: what follows stays in the descriptor.
+ *
+ * Statuses and what they leave are those of brimful_collector_read. BRIMFUL_ERR_INVALID: collector is NULL.
+ */
+brimful_status brimful_collector_read_fd(struct brimful_collector *collector,
+                                         int32_t fd);
 
 /**
  * Gives the next window: *room writable bytes at *window, to be filled from the start and handed back with
@@ -967,7 +1038,7 @@ brimful_status brimful_collector_take_partial(struct brimful_collector *collecto
 
 /**
  * Begins a new body with the same collector, whatever state it is in; what had come and was not taken is dropped.
- * options NULL is the same options again. Its numbers begin anew.
+ * options NULL is the same options again. Its numbers begin anew; a cancel object that was triggered stays so.
  *
  * BRIMFUL_OK: it is open. BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range; BRIMFUL_ERR_NO_MEMORY;
  * BRIMFUL_ERR_BUSY: nothing changed. BRIMFUL_ERR_PANIC.
@@ -1024,7 +1095,8 @@ size_t brimful_buffer_segments(const struct brimful_buffer *buffer,
 /**
  * Shows it as one contiguous piece: *length bytes at *data, not to be written to, valid until the last release. A
  * buffer of one piece is shown where it lies, at no cost; one of several is copied together once, by the first call,
- * and that copy is kept with the buffer. Pieces that were shown before stay valid.
+ * and that copy is kept with the buffer. Pieces that were shown before stay valid. options.padding zero bytes follow,
+ * but not behind a slice.
  *
  * BRIMFUL_OK; for the empty buffer *data is not NULL, but nothing may be read there. BRIMFUL_ERR_NO_MEMORY,
  * BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed. BRIMFUL_ERR_INVALID: an argument is NULL.
@@ -1050,6 +1122,32 @@ brimful_status brimful_buffer_to_exact(const struct brimful_buffer *buffer,
                                        const struct brimful_allocator *allocator,
                                        void **data,
                                        size_t *length);
+
+/**
+ * Cuts `length` bytes from `offset` on out as a buffer of their own that shares the memory: no byte is copied. The
+ * slice counts as a holder of all of that memory, so the buffer it was cut from may be released first; see
+ * brimful_buffer_detach where a small slice would keep a large body. A slice of a slice holds the same memory, no chain.
+ *
+ * BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
+ * BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer. BRIMFUL_ERR_NO_MEMORY: no memory for
+ * the handle. BRIMFUL_ERR_PANIC. After an error *slice is NULL. The buffer stays as it is in every case.
+ */
+brimful_status brimful_buffer_slice(const struct brimful_buffer *buffer,
+                                    size_t offset,
+                                    size_t length,
+                                    struct brimful_buffer **slice);
+
+/**
+ * Lets a slice go of what it was cut from: its bytes are copied into memory of their own, and the rest can go back to
+ * the pool. A buffer that is no slice, or a slice of all of it, stays as it is, at no cost.
+ *
+ * No other thread may use the buffer during the call, and what it showed before must not be used any more; its length
+ * and its bytes are the same as before. Other holds of the same buffer see the copy too; other slices are not touched.
+ *
+ * BRIMFUL_OK. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is
+ * still valid. BRIMFUL_ERR_INVALID: buffer is NULL. BRIMFUL_ERR_PANIC.
+ */
+brimful_status brimful_buffer_detach(struct brimful_buffer *buffer);
 
 /**
  * Takes one more hold, to be given back with brimful_buffer_release, and returns buffer. NULL gives NULL.

@@ -35,6 +35,7 @@
  *   pool           recycles blocks, within a cap of bytes
  *   pooled buffer  the result that lies in blocks, without a copy; released by its user
  *   exact buffer   the result in memory of exactly its length, made by malloc or your allocator, and yours
+ *   target         memory of your own that a body is read into, as far as it fits
  *   partial        what had arrived of a body that did not end well; it can be taken as a pooled buffer
  *   limit, length  the most bytes allowed, and the bytes announced: two different things
  *   complete       all bytes are there; failed: an error ended the body; taken: its result has been handed out

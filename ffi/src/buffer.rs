@@ -135,7 +135,8 @@ pub unsafe extern "C" fn brimful_buffer_segments(
 
 /// Shows it as one contiguous piece: *length bytes at *data, not to be written to, valid until the last release. A
 /// buffer of one piece is shown where it lies, at no cost; one of several is copied together once, by the first call,
-/// and that copy is kept with the buffer. Pieces that were shown before stay valid.
+/// and that copy is kept with the buffer. Pieces that were shown before stay valid. options.padding zero bytes follow,
+/// but not behind a slice.
 ///
 /// BRIMFUL_OK; for the empty buffer *data is not NULL, but nothing may be read there. BRIMFUL_ERR_NO_MEMORY,
 /// BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed. BRIMFUL_ERR_INVALID: an argument is NULL.
@@ -204,6 +205,46 @@ pub unsafe extern "C" fn brimful_buffer_to_exact(
         let (pointer, bytes, _) = exact.into_raw_parts();
         data.set(pointer.as_ptr().cast());
         length.set(bytes);
+        Ok(BRIMFUL_OK)
+    })
+}
+
+/// Cuts `length` bytes from `offset` on out as a buffer of their own that shares the memory: no byte is copied. The
+/// slice counts as a holder of all of that memory, so the buffer it was cut from may be released first; see
+/// brimful_buffer_detach where a small slice would keep a large body. A slice of a slice holds the same memory, no chain.
+///
+/// BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
+/// BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer. BRIMFUL_ERR_NO_MEMORY: no memory for
+/// the handle. BRIMFUL_ERR_PANIC. After an error *slice is NULL. The buffer stays as it is in every case.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_buffer_slice(
+    buffer: *const brimful_buffer,
+    offset: usize,
+    length: usize,
+    slice: *mut *mut brimful_buffer,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable, a handle is one that is held.
+        let (out, buffer) = unsafe { (Out::new(slice, ptr::null_mut())?, borrow(buffer)?) };
+        out.set(buffer.slice(offset, length)?.into_raw().cast().as_ptr());
+        Ok(BRIMFUL_OK)
+    })
+}
+
+/// Lets a slice go of what it was cut from: its bytes are copied into memory of their own, and the rest can go back to
+/// the pool. A buffer that is no slice, or a slice of all of it, stays as it is, at no cost.
+///
+/// No other thread may use the buffer during the call, and what it showed before must not be used any more; its length
+/// and its bytes are the same as before. Other holds of the same buffer see the copy too; other slices are not touched.
+///
+/// BRIMFUL_OK. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is
+/// still valid. BRIMFUL_ERR_INVALID: buffer is NULL. BRIMFUL_ERR_PANIC.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_buffer_detach(buffer: *mut brimful_buffer) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: a handle is one that is held. The comment requires that no other thread is there, and
+        // that nothing shown before is used again.
+        unsafe { borrow(buffer)?.detach_in_place() }?;
         Ok(BRIMFUL_OK)
     })
 }

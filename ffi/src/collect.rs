@@ -6,12 +6,12 @@ use core::ffi::c_void;
 use core::ptr;
 
 use crate::buffer::brimful_buffer;
-use crate::collector::brimful_collector;
+use crate::collector::{brimful_collector, into, status_of};
 use crate::guard::{self, Fill, Out};
 use crate::info::brimful_info;
 use crate::options::{self, BRIMFUL_PREFER_EXACT, brimful_options};
 use crate::pool::{self, brimful_pool};
-use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
+use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_OK, brimful_status};
 
 /// A source that is asked for bytes: puts at most `room` bytes at the start of `window` and says in *filled how many.
 /// *filled is 0 before the call, `room` is never 0. The answer is one of
@@ -72,11 +72,13 @@ unsafe impl Source for Callback {
 /// Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
 /// brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
 ///   BRIMFUL_PENDING     the source has nothing now: go on with brimful_collector_read on *rest
+///   BRIMFUL_MORE        options.max_step bytes came: the same
 ///   BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET   nothing changed: the same. (Where not even *rest could be had, it is
 ///                       NULL and what came is gone.)
 ///   BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED   the body ended; what came is to
 ///                       be had with brimful_collector_take_partial on *rest
-///   BRIMFUL_ERR_STATE   the source has nothing now and rest is NULL, so there was nowhere to put what came; it is gone
+///   BRIMFUL_ERR_STATE   it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
+///                       came; it is gone
 ///   BRIMFUL_ERR_INVALID read or buffer is NULL, or an option is out of range; the source was not called
 ///   BRIMFUL_ERR_PANIC   the library failed inside
 /// rest may be NULL; what came before an error is then gone.
@@ -90,18 +92,28 @@ pub unsafe extern "C" fn brimful_collect(
     rest: *mut *mut brimful_collector,
 ) -> brimful_status {
     guard::status(|| {
-        // SAFETY: the conventions: an out-parameter is NULL or writable.
-        let (buffer, rest) = unsafe { (Out::new(buffer, ptr::null_mut()), Out::new(rest, ptr::null_mut()).ok()) };
-        // SAFETY: the conventions: a struct is readable over its struct_size.
-        let given = unsafe { options::read(options) }?;
-        let deliver = buffer.map(|buffer| {
-            move |collector: &mut Collector| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable, a struct is readable over its struct_size.
+        let (buffer, rest, given) = unsafe {
+            (
+                Out::new(buffer, ptr::null_mut()),
+                Out::new(rest, ptr::null_mut()).ok(),
+                options::read(options)?,
+            )
+        };
+        let begin = || {
+            let (buffer, source) = (buffer?, Callback::new(read, context)?);
+            // SAFETY: the conventions: a handle is one that is held, or NULL.
+            Ok((unsafe { new(pool, given) }?, source, buffer))
+        };
+        let deliver = |collector: &mut Collector, outcome: Result<_, _>, buffer: Out<_>| {
+            let progress = outcome?;
+            if progress == Progress::Complete {
                 buffer.set(collector.finish()?.into_raw().cast().as_ptr());
-                Ok(())
             }
-        });
+            Ok(status_of(progress))
+        };
         // SAFETY: passed on from the caller.
-        unsafe { collect(pool, given, Callback::new(read, context), deliver, rest) }
+        unsafe { collect(given.info, begin, deliver, rest) }
     })
 }
 
@@ -125,70 +137,122 @@ pub unsafe extern "C" fn brimful_collect_exact(
     rest: *mut *mut brimful_collector,
 ) -> brimful_status {
     guard::status(|| {
-        // SAFETY: the conventions: an out-parameter is NULL or writable.
-        let (data, length, rest) = unsafe {
+        // SAFETY: the conventions: an out-parameter is NULL or writable, a struct is readable over its struct_size.
+        let (data, length, rest, given) = unsafe {
             (
                 Out::new(data, ptr::null_mut()),
                 Out::new(length, 0),
                 Out::new(rest, ptr::null_mut()).ok(),
+                options::read(options)?,
             )
         };
-        // SAFETY: the conventions: a struct is readable over its struct_size.
-        let given = unsafe { options::read(options) }?;
-        let deliver = data.and_then(|data| Ok((data, length?))).map(|(data, length)| {
-            move |collector: &mut Collector| {
+        let begin = || {
+            let (exact, source) = ((data?, length?), Callback::new(read, context)?);
+            let given = brimful_options {
+                prefer: BRIMFUL_PREFER_EXACT,
+                ..given
+            };
+            // SAFETY: the conventions: a handle is one that is held, or NULL.
+            Ok((unsafe { new(pool, given) }?, source, exact))
+        };
+        let deliver = |collector: &mut Collector, outcome: Result<_, _>, (data, length): (Out<_>, Out<_>)| {
+            let progress = outcome?;
+            if progress == Progress::Complete {
                 let (pointer, bytes, _) = collector.finish_exact()?.into_raw_parts();
                 data.set(pointer.as_ptr().cast());
                 length.set(bytes);
-                Ok(())
             }
-        });
-        let given = brimful_options {
-            prefer: BRIMFUL_PREFER_EXACT,
-            ..given
+            Ok(status_of(progress))
         };
         // SAFETY: passed on from the caller.
-        unsafe { collect(pool, given, Callback::new(read, context), deliver, rest) }
+        unsafe { collect(given.info, begin, deliver, rest) }
     })
 }
 
-/// What both have in common. The collector lives on the stack; it is put on the heap only if it has to outlive the
-/// call, so that a small body costs no more than its block.
+/// Reads a whole body from `read` into your own memory: the `capacity` bytes at `target`; see brimful_collector_new_into
+/// for what that means. *length says how many bytes of the body lie there, on every outcome; the bytes behind them are
+/// as they were, but for what the callback itself wrote into its windows beyond what it claimed.
+///
+/// BRIMFUL_OK: the whole body lies in target; *rest is NULL. Anything else: what came lies in target, and *rest receives
+/// the collector as with brimful_collect, with the same statuses; until it is freed, target must stay where it is. With
+/// these differences:
+///   BRIMFUL_ERR_LIMIT   the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in target.
+///                       With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1
+///   BRIMFUL_ERR_STATE   the source has nothing now, or its share is used, and rest is NULL: what came lies in target
+///   BRIMFUL_ERR_INVALID read or length is NULL, target is NULL with a capacity, capacity is beyond the address space, or
+///                       an option is out of range; the source was not called, and target not touched
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_collect_into(
+    options: *const brimful_options,
+    read: brimful_read_fn,
+    context: *mut c_void,
+    target: *mut c_void,
+    capacity: usize,
+    length: *mut usize,
+    rest: *mut *mut brimful_collector,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable, a struct is readable over its struct_size.
+        let (length, rest, given) = unsafe {
+            (
+                Out::new(length, 0),
+                Out::new(rest, ptr::null_mut()).ok(),
+                options::read(options)?,
+            )
+        };
+        let begin = || {
+            let (length, source) = (length?, Callback::new(read, context)?);
+            // SAFETY: the conventions: the target is writable for `capacity` bytes, and the caller's comment says for
+            // how long.
+            Ok((unsafe { into(given, target, capacity) }?, source, length))
+        };
+        let deliver = |collector: &mut Collector, outcome: Result<_, _>, length: Out<_>| {
+            // At most `capacity`, so the conversion never falls back.
+            length.set(usize::try_from(collector.info().length).unwrap_or(usize::MAX));
+            outcome.map(status_of)
+        };
+        // SAFETY: passed on from the caller.
+        unsafe { collect(given.info, begin, deliver, rest) }
+    })
+}
+
+/// A collector on this pool, or on the default pool for NULL.
 ///
 /// # Safety
 /// `pool`, and what `given` points to, are what the header says.
-unsafe fn collect(
-    pool: *mut brimful_pool,
-    given: brimful_options,
-    source: Result<Callback, Error>,
-    deliver: Result<impl FnOnce(&mut Collector) -> Result<(), Error>, Error>,
+unsafe fn new(pool: *mut brimful_pool, given: brimful_options) -> Result<Collector, Error> {
+    // SAFETY: passed on from the caller.
+    let (pool, options) = unsafe { (pool::borrow(pool), given.to_engine()?) };
+    Ok(Collector::new(&pool, options)?)
+}
+
+/// What all three have in common. The collector lives on the stack; it is put on the heap only if it has to outlive the
+/// call, so that a small body costs no more than its block. `deliver` is told what came of the reading, and writes the
+/// result to the place that `begin` has found for it.
+///
+/// # Safety
+/// `info` is NULL or a struct to be filled.
+unsafe fn collect<P>(
+    info: *mut brimful_info,
+    begin: impl FnOnce() -> Result<(Collector, Callback, P), Error>,
+    deliver: impl FnOnce(&mut Collector, Result<Progress, Error>, P) -> Result<brimful_status, Error>,
     rest: Option<Out<*mut brimful_collector>>,
 ) -> Result<brimful_status, Error> {
-    let info = if given.info.is_null() {
+    let info = if info.is_null() {
         None
     } else {
         // SAFETY: the conventions: a struct to be filled is writable over its struct_size.
-        Some(unsafe { Fill::new(given.info) }?)
-    };
-    let begun = || -> Result<_, Error> {
-        let (source, deliver) = (source?, deliver?);
-        // SAFETY: passed on from the caller.
-        let (pool, options) = unsafe { (pool::borrow(pool), given.to_engine()?) };
-        Ok((source, deliver, Collector::new(&pool, options)?))
+        Some(unsafe { Fill::new(info) }?)
     };
     let mut numbers = brimful_info::NOTHING;
-    let status = match begun() {
+    let status = match begin() {
         Err(error) => error.code(),
-        Ok((mut source, deliver, mut collector)) => {
-            let outcome = collector.read(&mut source).and_then(|progress| match progress {
-                Progress::Complete => deliver(&mut collector).map(|()| BRIMFUL_OK),
-                Progress::Pending => Ok(BRIMFUL_PENDING),
-                Progress::More => Ok(BRIMFUL_MORE),
-            });
+        Ok((mut collector, mut source, place)) => {
+            let outcome = collector.read(&mut source);
+            let status = deliver(&mut collector, outcome, place).unwrap_or_else(Error::code);
             if info.is_some() {
                 numbers = collector.info().into();
             }
-            let status = outcome.unwrap_or_else(Error::code);
             if status == BRIMFUL_OK {
                 status
             } else {
@@ -212,7 +276,7 @@ fn keep(collector: Collector, status: brimful_status, rest: Option<Out<*mut brim
             }
             None => Error::NoMemory.code(),
         },
-        None if status == BRIMFUL_PENDING => BRIMFUL_ERR_STATE,
+        None if status > BRIMFUL_OK => BRIMFUL_ERR_STATE,
         None => status,
     }
 }

@@ -1,7 +1,7 @@
 //! The collector, step by step.
 
 use brimful_core::memory::place;
-use brimful_core::{Collector, Error, Handle, Progress};
+use brimful_core::{Collector, Descriptor, Error, Handle, Progress, Source};
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::slice;
@@ -15,9 +15,9 @@ use crate::pool::{self, brimful_pool};
 use crate::status::{BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 
 /// A collector owns a body while it arrives. It can stop at any byte and go on later, and going on costs the new
-/// bytes only. It is fed in one of three ways, which may be mixed: brimful_collector_read asks a callback;
-/// brimful_collector_write takes bytes that you have; brimful_collector_reserve gives you a window to fill and
-/// brimful_collector_commit takes it back.
+/// bytes only. It is fed in one of four ways, which may be mixed: brimful_collector_read asks a callback;
+/// brimful_collector_read_fd reads a file descriptor; brimful_collector_write takes bytes that you have;
+/// brimful_collector_reserve gives you a window to fill and brimful_collector_commit takes it back.
 ///
 /// It is open until the body is complete, or an error ends it (failed); then its result, or what came, can be taken
 /// once (taken); then it can be freed or reset. A call that does not fit answers BRIMFUL_ERR_STATE and changes
@@ -26,8 +26,8 @@ use crate::status::{BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 /// Threads: by one thread at a time; it may move from one to another. From inside its own callback every function
 /// answers BRIMFUL_ERR_BUSY (or 0 where it answers a count), but for brimful_collector_info, which works, and
 /// brimful_collector_free, which takes effect when the call around the callback returns.
-/// Lifetime: yours from brimful_collector_new, or from `rest` of a one-shot call, until brimful_collector_free. It
-/// holds its pool and its cancel object by itself.
+/// Lifetime: yours from brimful_collector_new or _new_into, or from `rest` of a one-shot call, until
+/// brimful_collector_free. It holds its pool and its cancel object by itself.
 pub struct brimful_collector {
     handle: Handle,
 }
@@ -101,6 +101,61 @@ pub unsafe extern "C" fn brimful_collector_new(
     })
 }
 
+/// Makes a collector whose body is to lie in your own memory: the `capacity` bytes at `target`. It is fed like any other,
+/// can be suspended, and reset (the next body then begins at the start of the same memory). The body's bytes lie at the
+/// start of target as they come; how many they are is brimful_info.length, on every outcome. Bytes behind them, and all
+/// around, are never written to by the library (a callback may write anywhere in its window). More than fits is
+/// BRIMFUL_ERR_LIMIT, as with a limit of `capacity`, and the byte that shows it never lies in target; an announced length
+/// that does not fit is refused before the source is asked.
+///
+/// brimful_collector_finish, _finish_exact and _take_partial give a copy for those who want one; without them
+/// brimful_collector_free is all there is to do. What the library needs beside (a few bytes to see the end, such
+/// a copy) comes from the default pool. options.prefer and padding are of no matter. BRIMFUL_SCRUB does not clear target.
+///
+/// BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it is,
+/// and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
+/// BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or an
+/// option is out of range; BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *collector is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_collector_new_into(
+    options: *const brimful_options,
+    target: *mut c_void,
+    capacity: usize,
+    collector: *mut *mut brimful_collector,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable.
+        let out = unsafe { Out::new(collector, ptr::null_mut()) }?;
+        // SAFETY: the conventions: structs are what they should be; the target is as the comment requires.
+        let made = unsafe { into(options::read(options)?, target, capacity) }?;
+        out.set(Box::into_raw(
+            place(brimful_collector::new(made)).ok_or(Error::NoMemory)?,
+        ));
+        Ok(BRIMFUL_OK)
+    })
+}
+
+/// The engine's collector over memory of the caller's.
+///
+/// # Safety
+/// What `given` points to is what the header says. `target` is writable for `capacity` bytes, or NULL where that is 0,
+/// and nobody else uses them until the collector is dropped.
+pub(crate) unsafe fn into(given: brimful_options, target: *mut c_void, capacity: usize) -> Result<Collector, Error> {
+    let target = match NonNull::new(target.cast::<u8>()) {
+        Some(target) => target,
+        None if capacity == 0 => NonNull::dangling(),
+        None => return Err(Error::Invalid),
+    };
+    if capacity > isize::MAX.unsigned_abs() {
+        return Err(Error::Invalid);
+    }
+    // SAFETY: passed on from the caller; a capacity of 0 asks for nothing.
+    unsafe {
+        let (pool, options) = (pool::borrow(ptr::null()), given.to_engine()?);
+        Ok(Collector::new_into(&pool, options, target, capacity)?)
+    }
+}
+
 /// Asks `read` for bytes until the body is complete, the source has nothing now, or an error ends the body. `context`
 /// goes to the callback as it is. At most options.max_window bytes are asked for at once, and never more than one byte
 /// beyond what the limit allows.
@@ -108,6 +163,7 @@ pub unsafe extern "C" fn brimful_collector_new(
 /// BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete already
 /// the source is not called.
 /// BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
+/// BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
 /// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
 /// BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
 /// be taken with brimful_collector_take_partial.
@@ -120,20 +176,69 @@ pub unsafe extern "C" fn brimful_collector_read(
     context: *mut c_void,
 ) -> brimful_status {
     guard::status(|| {
-        let collector = NonNull::new(collector).ok_or(Error::Invalid)?;
         let mut source = Callback::new(read, context)?;
         // SAFETY: the conventions: a handle is one that is held.
-        let outcome = unsafe { collector.as_ref() }.handle.read(&mut source);
-        if outcome != Err(Error::Busy) {
-            // SAFETY: this was the call inside, and it has returned.
-            unsafe { reap(collector) };
-        }
-        outcome.map(|progress| match progress {
-            Progress::Complete => BRIMFUL_OK,
-            Progress::Pending => BRIMFUL_PENDING,
-            Progress::More => BRIMFUL_MORE,
-        })
+        unsafe { read_from(collector, &mut source) }
     })
+}
+
+/// Reads with read(2) from a file descriptor, which stays yours, until the body is complete, nothing more is there now,
+/// or an error ends the body. As brimful_collector_read, with these answers of the system:
+///   0 bytes     the end of the body
+///   EAGAIN      BRIMFUL_PENDING: the descriptor does not block and has nothing now; call again when it is readable.
+///               Nothing is lost, and what came costs nothing again
+///   EINTR       the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler,
+///               or a thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS
+///   any other   BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken
+///
+/// A descriptor that blocks is waited for. What a regular file has from where it stands to its end serves as
+/// options.size_hint where neither that nor a length is given and nothing has come yet: only advice, since files grow
+/// and shrink. At most options.max_window bytes are asked for at once, never a byte beyond an announced length with
+/// BRIMFUL_END_LENGTH, and at most one beyond the limit: what follows stays in the descriptor.
+///
+/// Statuses and what they leave are those of brimful_collector_read. BRIMFUL_ERR_INVALID: collector is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_collector_read_fd(collector: *mut brimful_collector, fd: i32) -> brimful_status {
+    guard::status(|| {
+        let mut go_on = || false; // the engine looks at the cancel object by itself (E24)
+        let mut source = Descriptor::new(fd, &mut go_on);
+        let hint = |collector: &mut Collector| {
+            if collector.info().source_calls == 0
+                && let Some(size) = source.size_hint()
+            {
+                collector.suggest(size);
+            }
+        };
+        // SAFETY: the conventions: a handle is one that is held.
+        unsafe {
+            enter(collector, hint)?;
+            read_from(collector, &mut source)
+        }
+    })
+}
+
+/// Reads from any source until there is something to tell the caller.
+///
+/// # Safety
+/// `collector` is NULL or a handle that is held.
+unsafe fn read_from<S: Source>(collector: *mut brimful_collector, source: &mut S) -> Result<brimful_status, Error> {
+    let collector = NonNull::new(collector).ok_or(Error::Invalid)?;
+    // SAFETY: passed on from the caller.
+    let outcome = unsafe { collector.as_ref() }.handle.read(source);
+    if outcome != Err(Error::Busy) {
+        // SAFETY: this was the call inside, and it has returned.
+        unsafe { reap(collector) };
+    }
+    outcome.map(status_of)
+}
+
+/// What a call that has read answers.
+pub(crate) fn status_of(progress: Progress) -> brimful_status {
+    match progress {
+        Progress::Complete => BRIMFUL_OK,
+        Progress::Pending => BRIMFUL_PENDING,
+        Progress::More => BRIMFUL_MORE,
+    }
 }
 
 /// Gives the next window: *room writable bytes at *window, to be filled from the start and handed back with
@@ -363,7 +468,7 @@ pub unsafe extern "C" fn brimful_collector_take_partial(
 }
 
 /// Begins a new body with the same collector, whatever state it is in; what had come and was not taken is dropped.
-/// options NULL is the same options again. Its numbers begin anew.
+/// options NULL is the same options again. Its numbers begin anew; a cancel object that was triggered stays so.
 ///
 /// BRIMFUL_OK: it is open. BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range; BRIMFUL_ERR_NO_MEMORY;
 /// BRIMFUL_ERR_BUSY: nothing changed. BRIMFUL_ERR_PANIC.

@@ -58,7 +58,9 @@ pub struct brimful_options {
     pub flags: u32,
     /// BRIMFUL_PREFER_POOLED or BRIMFUL_PREFER_EXACT.
     pub prefer: u32,
-    /// Must be 0 in this release.
+    /// So many zero bytes are readable behind an exact result, and behind what brimful_buffer_data and
+    /// brimful_buffer_to_exact give; no length counts them. At most 65536. 1 makes a C string of a text, 64 lets a parser
+    /// read beyond the end by whole vectors. They are not behind segments, slices and a target of the caller's own.
     pub padding: u32,
     /// The most memory that a mere announcement, by `length` or `size_hint`, can cause to be taken. 0 is the default:
     /// 16 MiB. What is above it is taken as bytes arrive.
@@ -67,7 +69,8 @@ pub struct brimful_options {
     pub first_block: u64,
     /// The most bytes asked of the source at once: 4 KiB to 1 GiB. 0 is the default: 1 MiB.
     pub max_window: u64,
-    /// Must be 0 in this release.
+    /// The most bytes that one call of brimful_collector_read, _read_fd or a one-shot function takes before it answers
+    /// BRIMFUL_MORE, so that one fast source cannot hold an event loop. 0 is the default: none.
     pub max_step: u64,
     /// Where exact results come from. NULL: malloc, realloc and free.
     pub allocator: *const brimful_allocator,
@@ -151,7 +154,7 @@ impl brimful_options {
     /// `allocator` and `cancel` are NULL or what the header says they are.
     pub(crate) unsafe fn to_engine(self) -> Result<Options, Error> {
         let unknown_flags = self.flags & !(BRIMFUL_TRUNCATE | BRIMFUL_SCRUB);
-        if unknown_flags != 0 || self.padding != 0 || self.max_step != 0 {
+        if unknown_flags != 0 {
             return Err(Error::Invalid);
         }
         Ok(Options {
@@ -173,8 +176,8 @@ impl brimful_options {
             max_prealloc: or_default(self.max_prealloc, Options::MAX_PREALLOC),
             first_block: or_default(self.first_block, Options::FIRST_BLOCK),
             max_window: or_default(self.max_window, Options::MAX_WINDOW),
-            max_step: None,
-            padding: 0,
+            max_step: (self.max_step != 0).then_some(self.max_step),
+            padding: self.padding,
             // SAFETY: passed on from the caller.
             exact_memory: unsafe { memory::from_allocator(self.allocator) }?,
             // SAFETY: as above; a cancel handle is one that is held.
