@@ -168,9 +168,11 @@ impl Body {
             supply.pool.grow(last, last.raw.reserve)?;
         }
         let (used, room, granted) = (last.used, last.room(), last.granted);
-        let grows = supply.pool.memory().profile().grows;
-        let fixed = last.raw.reserve <= last.raw.capacity && !last.raw.lazy;
-        if self.blocks.len() == 1 && last_pooled && grows && fixed && used <= growth::MOST_MOVED {
+        let profile = supply.pool.memory().profile();
+        // Only a small block moves. Where no address space was to be had the larger one is a fixed block as well, and a
+        // body that moved out of each of those would be copied over and over.
+        let small = last.raw.capacity <= profile.fixed_up_to && !last.raw.lazy;
+        if self.blocks.len() == 1 && last_pooled && profile.grows && small && used <= growth::MOST_MOVED {
             return self.move_to_larger(supply, used.checked_add(total).ok_or(Error::NoMemory)?);
         }
         let size = growth::next(granted, supply.first_block, total - room.min(total));

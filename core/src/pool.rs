@@ -522,12 +522,9 @@ impl Pool {
             size.checked_next_multiple_of(memory::PAGE).ok_or(Error::NoMemory)?
         };
         let found = inner.try_shelves(|shelves| {
-            let block = if grows {
-                shelves.take_growing(size)
-            } else {
-                shelves.take_fixed(size)
-            };
-            let block = inner.unshelved(block?);
+            // A memory that grows may have had to give a fixed block instead, where no address space was to be had.
+            let growing = if grows { shelves.take_growing(size) } else { None };
+            let block = inner.unshelved(growing.or_else(|| shelves.take_fixed(size))?);
             store_add(&inner.by_holder.rented, 1);
             store_add(&inner.by_holder.rented_bytes, block.touched as u64);
             store_add(&inner.by_holder.reused, 1);
