@@ -26,6 +26,17 @@ impl Collector {
         (self.most() - self.received).saturating_add(probe)
     }
 
+    /// How many bytes a source may be asked for next at most, for callers that read into memory of their own and write
+    /// what came: up to the length, or one byte beyond it or the limit, and at most [`Options::max_window`] (E4, E15).
+    /// 0: no more are wanted.
+    #[must_use]
+    pub fn wanted(&self) -> u64 {
+        match self.is_complete() {
+            Ok(false) => self.allowed().min(self.options.max_window),
+            _ => 0,
+        }
+    }
+
     /// Where a length above `max_prealloc` is to be read into an exact result: what comes before this many bytes is
     /// staged in blocks, then the result is allocated (E8).
     pub(crate) fn staged_up_to(&self) -> Option<u64> {

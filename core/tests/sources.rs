@@ -4,7 +4,7 @@
 mod common;
 
 use brimful::{
-    Answer, Cancel, Collector, Descriptor, Error, FromFn, FromRead, MemoryRef, Options, Prefer, Progress, Then,
+    Answer, Cancel, Collector, Descriptor, End, Error, FromFn, FromRead, MemoryRef, Options, Prefer, Progress, Then,
 };
 use common::{MIB, both, is_painted, paint, painted, pool};
 use std::io;
@@ -240,5 +240,36 @@ fn a_signal_on_a_quiet_pipe_lets_the_host_stop_and_a_cancel_object_be_seen() {
         } else {
             assert_eq!(outcome, Err(Error::Cancelled));
         }
+    }
+}
+
+#[test]
+fn what_is_wanted_never_passes_the_length_or_the_byte_that_shows_more() {
+    let window = Options::default().max_window;
+    let table = [
+        // length, end, limit, written before, wanted
+        (None, End::Length, None, 0, window),
+        (None, End::Length, Some(100), 0, 101),
+        (None, End::Length, Some(100), 60, 41),
+        (Some(100), End::Length, None, 60, 40),
+        (Some(100), End::Eof, None, 60, 41),
+        (Some(100), End::Eof, None, 100, 1),
+        (Some(100), End::Length, None, 100, 0),
+        (Some(100), End::Length, Some(99), 0, 0),
+    ];
+    for (length, end, limit, written, wanted) in table {
+        let options = Options {
+            length,
+            end,
+            limit,
+            ..Options::default()
+        };
+        let mut collector = Collector::new(&pool(MemoryRef::system()), options).expect("in range");
+        let _ = collector.write(&vec![7; written]);
+        assert_eq!(
+            collector.wanted(),
+            wanted,
+            "{length:?} {end:?} {limit:?} after {written}"
+        );
     }
 }
