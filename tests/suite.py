@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class Suite:
     def run(self) -> "Outcome":
         print(f"\n== {self.name}: {' '.join(self.command)}", flush=True)
         lines = []
+        started = time.monotonic()
         with open(LOGS / f"{self.name}.log", "w") as log:
             process = subprocess.Popen(
                 self.command,
@@ -48,10 +50,12 @@ class Suite:
                 sys.stdout.flush()
                 log.write(line)
                 lines.append(line.rstrip("\n"))
+        status = process.wait()
+        print(f"== {self.name}: exit status {status} after {time.monotonic() - started:.0f} s", flush=True)
         closing = [line for line in lines if re.search(self.closing, line)]
         skipped = [line.strip() for line in lines if re.search(self.skipped, line)]
         # A suite that says nothing at its end did not run to its end.
-        return Outcome(self.name, process.wait() == 0 and bool(closing), closing, skipped)
+        return Outcome(self.name, status == 0 and bool(closing), closing, skipped)
 
 
 @dataclass
@@ -93,7 +97,7 @@ def suites() -> list[Suite]:
         Suite(
             "c-valgrind",
             ["make", "--no-print-directory", "-C", "tests/c", "valgrind", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'c'}"],
-            r"^c: \d+ passed|^skipped - the C tests under valgrind",
+            r"^valgrind: \d+ passed|^skipped - the C tests and vectors under valgrind",
             r"^skipped - ",
         ),
         Suite(
