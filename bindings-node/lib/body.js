@@ -2,15 +2,16 @@
 'use strict'
 
 const { native, numbers, view } = require('./native.js')
-const { BrimfulError, codeOf, wrongType, describe } = require('./errors.js')
+const { BrimfulError, codeOf, systemError, wrongType, describe } = require('./errors.js')
 const { makeBuffer, makeOwnBuffer } = require('./buffer.js')
 const { readInfo } = require('./info.js')
-const { NONE, tellOptions } = require('./options.js')
+const { tellOptions } = require('./options.js')
 const { poolHandle } = require('./pool.js')
 
 /** Statuses that are no errors. */
 const COMPLETE = 0
 const WINDOW = 2
+const OPEN = 3
 
 /** What may come with the bytes of an answer. */
 const GO = 0
@@ -19,10 +20,12 @@ const RETRY = 2
 const FAILED = 3
 const UNKNOWN = 4
 
-/** The status of a source's own error. */
-const SOURCE = -9
+/** A flag of `collectorNew`: the body lies in the caller's own memory. */
+const INTO = 8
 
-const EMPTY = new Uint8Array(0)
+/** The statuses of a source's own error, and of a body that was cancelled. */
+const SOURCE = -9
+const CANCELLED = -12
 
 /** A body that nobody finished: what was shown of it is let go without being used again. */
 const lost = new FinalizationRegistry((held) => {
@@ -36,9 +39,11 @@ class Body {
    * @param {object} options as `bodyOptions` gives them
    * @param {boolean} exact whether the result is to be exact
    * @param {'length' | 'eof'} end how the end is known where the options do not say
+   * @param {Uint8Array} [target] the caller's own memory that the body is to lie in
    */
-  constructor(options, pool, exact, end) {
+  constructor(options, pool, exact, end, target) {
     this.options = options
+    this.target = target
     this.exact = exact
     this.end = end
     /** What is told of a body whose result was taken; only kept where somebody can ask. */
@@ -47,10 +52,19 @@ class Body {
     /** Whether errors carry what came: in calls that make the body and give it to nobody. */
     this.lends = false
     this.cancelled = false
-    /** A source that is being waited for goes on at once when this is called. */
+    /** Whether somebody can ask the body to stop while a source is waited for. */
+    this.stoppable = false
+    /** A source that is being waited for is left at once when this is called. */
     this.wake = undefined
+    /** Of the call that reads: whose abort ends it, and who is told of what came. */
+    this.signal = undefined
+    this.onProgress = undefined
+    this.reported = 0
+    /** A thread of the pool has the window. */
+    this.lent = false
     const pooled = poolHandle(pool)
-    const handle = native.collectorNew(pooled, tellOptions(options, exact, end))
+    const flags = tellOptions(options, exact, end)
+    const handle = target === undefined ? native.collectorNew(pooled, flags) : native.collectorNew(pooled, flags | INTO, target)
     if (handle < 0) throw this.failure(handle)
     this.held = { handle }
   }
@@ -77,6 +91,7 @@ class Body {
     this.check(native.collectorReset(this.handle, tellOptions(options, this.exact, end)))
     this.taken = undefined
     this.cancelled = false
+    this.reported = 0
   }
 
   /** Makes a length known that the source announces, if nothing has come yet and the caller has given none. */
@@ -98,18 +113,21 @@ class Body {
   failure(code, cause) {
     const name = native.statusName(code)
     if (name === 'invalid') return new BrimfulError(`invalid: ${inCamelCase(native.refusal())}`, { code: codeOf(name), cause })
+    if (code === CANCELLED && this.signal?.aborted) return this.signal.reason
     if (this.held === undefined) return new BrimfulError(`${name}: the collector could not be made`, { code: codeOf(name), cause })
     const message = native.collectorMessage(this.handle, code)
-    const { received, limit, expected } = this.info()
-    return new BrimfulError(message, { code: codeOf(name), received, limit, expected, cause, partial: this.partial() })
+    const { received, limit, expected, length } = this.info()
+    const landed = this.target && length
+    return new BrimfulError(message, { code: codeOf(name), received, limit, expected, landed, cause, partial: this.partial() })
   }
 
   /** The source is cut off before its end, which is `short` whether a length was announced or not. */
   cut(cause) {
     if (this.lacks()) return this.failure(native.collectorEnd(this.handle), cause)
-    const { received, limit } = this.info()
+    const { received, limit, length } = this.info()
+    const landed = this.target && length
     const message = `short: the source was closed before its end, after ${received} bytes; they can be taken as the partial`
-    return new BrimfulError(message, { code: codeOf('short'), received, limit, cause, partial: this.partial() })
+    return new BrimfulError(message, { code: codeOf('short'), received, limit, landed, cause, partial: this.partial() })
   }
 
   /** What came, for an error that carries it. */
@@ -141,13 +159,37 @@ class Body {
     return numbers[5] >= 0 && numbers[4] < numbers[5]
   }
 
+  /** How many bytes the source may be asked for where it is not asked through the engine. */
+  wanted() {
+    return native.collectorWanted(this.handle)
+  }
+
   /** Takes a chunk; answers whether the body is complete. */
   write(bytes) {
-    return this.check(native.collectorWrite(this.handle, bytes)) === COMPLETE
+    const complete = this.check(native.collectorWrite(this.handle, this.#apart(bytes))) === COMPLETE
+    if (this.onProgress !== undefined) this.report()
+    return complete
   }
 
   writeSome(bytes) {
-    return this.check(native.collectorWriteSome(this.handle, bytes))
+    const taken = this.check(native.collectorWriteSome(this.handle, this.#apart(bytes)))
+    if (this.onProgress !== undefined) this.report()
+    return taken
+  }
+
+  /** A chunk that lies in the target itself could overlap with where it goes. */
+  #apart(bytes) {
+    return this.target !== undefined && bytes.buffer === this.target.buffer ? Buffer.from(bytes) : bytes
+  }
+
+  /** Tells how far the body has come, where that is wanted and it has come further. */
+  report() {
+    if (this.onProgress === undefined || this.handle < 0) return
+    native.collectorInfo(this.handle)
+    const received = numbers[4]
+    if (received === this.reported) return
+    this.reported = received
+    this.onProgress(received, numbers[5] < 0 ? undefined : numbers[5])
   }
 
   finishSource() {
@@ -159,8 +201,7 @@ class Body {
   checkCancelled() {
     if (!this.cancelled) return
     const code = native.collectorBegin(this.handle)
-    if (code === WINDOW) native.collectorAnswer(this.handle, 0, PENDING, 0)
-    this.check(code)
+    this.check(code === WINDOW ? native.collectorAnswer(this.handle, 0, PENDING, 0) : code)
   }
 
   cancel() {
@@ -169,13 +210,36 @@ class Body {
     this.wake?.()
   }
 
+  /**
+   * Waits for what the source has promised, but not longer than until the body is cancelled: `stop` throws what becomes
+   * of it then, and what the source says later goes nowhere.
+   */
+  until(promise, stop = () => this.checkCancelled()) {
+    if (!this.stoppable) return promise
+    return new Promise((resolve, reject) => {
+      const settle = (how) => (value) => {
+        this.wake = undefined
+        how(value)
+      }
+      this.wake = () => {
+        try {
+          stop()
+        } catch (error) {
+          settle(reject)(error)
+        }
+      }
+      Promise.resolve(promise).then(settle(resolve), settle(reject))
+    })
+  }
+
   /** Lets a callback fill windows; true when the body is complete, false when the callback has nothing now. */
   pull(source) {
     let code = native.collectorBegin(this.handle)
     while (code === WINDOW) {
-      const window = shownWindow()
+      const window = this.shownWindow()
       let answer
       try {
+        if (this.onProgress !== undefined) this.report()
         answer = source(window)
       } catch (error) {
         code = this.answerError(error, window)
@@ -183,25 +247,64 @@ class Body {
       }
       code = this.answer(answer, window)
     }
-    return this.check(code) === COMPLETE
+    return this.#pulled(code)
   }
 
   /** The same with a callback that may answer later. */
   async pullLater(source) {
+    let left = false
+    // Whoever has the window may write there for ever (a read that was begun cannot be taken back), so the body leaves
+    // it to him and goes on elsewhere.
+    const leave = () => {
+      left = true
+      this.check(native.collectorAbandon(this.handle))
+    }
     let code = native.collectorBegin(this.handle)
     while (code === WINDOW) {
-      const window = shownWindow()
+      const window = this.shownWindow()
       let answer
       try {
+        if (this.onProgress !== undefined) this.report()
         answer = source(window)
-        if (typeof answer?.then === 'function') answer = await answer
+        if (typeof answer?.then === 'function') answer = await this.until(answer, leave)
       } catch (error) {
+        if (left) throw error
         code = this.answerError(error, window)
         continue
       }
       code = this.answer(answer, window)
     }
-    return this.check(code) === COMPLETE
+    return this.#pulled(code)
+  }
+
+  #pulled(code) {
+    this.check(code)
+    if (this.onProgress !== undefined) this.report()
+    return code === COMPLETE
+  }
+
+  /** Lets threads of the pool read a file, a window at a time; as `pull`. */
+  async readFile(fd) {
+    const opened = native.collectorOpen(this.handle, fd)
+    if (opened > 0) throw systemError(-opened, 'open')
+    this.check(opened)
+    try {
+      for (;;) {
+        let code = native.collectorReadFile(this.handle)
+        if (typeof code !== 'number') {
+          this.lent = true
+          code = await code
+          this.lent = false
+        }
+        if (this.handle < 0) return false // nobody waits for it any more
+        if (code === SOURCE) throw systemError(this.info().sourceError, 'read')
+        this.check(code)
+        if (this.onProgress !== undefined) this.report()
+        if (code !== OPEN) return code === COMPLETE
+      }
+    } finally {
+      native.collectorCloseFile(this.handle)
+    }
   }
 
   answer(answer, window) {
@@ -228,8 +331,20 @@ class Body {
     return code
   }
 
+  /** The window that the native half has just handed out, as the callback sees it. */
+  shownWindow() {
+    if (numbers[3] === 1) return Buffer.alloc(numbers[2])
+    if (numbers[0] > 0) return view(numbers[0], numbers[1], numbers[2])
+    return Buffer.from(this.target.buffer, this.target.byteOffset + numbers[1], numbers[2])
+  }
+
   finish() {
     return this.exact ? this.finishExact() : this.finishPooled()
+  }
+
+  /** How many bytes lie in the caller's own memory. */
+  finishInto() {
+    return this.info().length
   }
 
   finishExact() {
@@ -254,11 +369,6 @@ class Body {
   }
 }
 
-/** The window that the native half has just handed out, as the callback sees it. */
-function shownWindow() {
-  return numbers[3] === 1 ? Buffer.alloc(numbers[2]) : view(numbers[0], numbers[1], numbers[2])
-}
-
 const inCamelCase = (text) => text.replace(/^\w+/, (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()))
 
-module.exports = { Body, shownWindow, EMPTY, NONE, COMPLETE }
+module.exports = { Body }

@@ -1,7 +1,7 @@
 'use strict'
 
 const { isOurs, move, moveOut, native, numbers, view } = require('./native.js')
-const { BrimfulError, codeOf, state, wrongType } = require('./errors.js')
+const { BrimfulError, codeOf, describe, state, wrongType } = require('./errors.js')
 const { readInfo } = require('./info.js')
 
 /** A buffer that nobody released: its blocks are let go without being used again, since views of them may be left. */
@@ -20,10 +20,17 @@ class PooledBuffer {
   #info
   #whole
   #segments
+  /** Of a slice: where it begins in what it was cut from. */
+  #begin
+  /** Without blocks of a pool: what the memory is shared with, and how many share it. */
+  #shared
 
   /** Without `info` the statistics of the body have just been left in the shared numbers. */
-  constructor(key, handle, info, segments) {
+  constructor(key, handle, info, { segments, begin = 0, shared = segments && { holders: 0, segments } } = {}) {
     if (key !== KEY) throw wrongType('a PooledBuffer is made by collectPooled, collectPooledSync or a Collector, not by new')
+    this.#begin = begin
+    this.#shared = shared
+    if (shared) shared.holders++
     this.#held = { handle }
     this.#length = info?.length ?? numbers[7]
     this.#truncated = info?.truncated ?? numbers[2] === 1
@@ -67,14 +74,36 @@ class PooledBuffer {
     return this.#pieces().slice()
   }
 
+  subarray(begin, end) {
+    const handle = this.#handle()
+    const from = placeOf('begin', begin ?? 0, this.#length)
+    const to = Math.max(from, placeOf('end', end ?? this.#length, this.#length))
+    this.#readInfo()
+    const info = { ...this.#info, length: to - from }
+    if (handle >= 0) return new PooledBuffer(KEY, check(native.bufferSlice(handle, from, to - from)), info, { begin: this.#begin + from })
+    let before = 0
+    const segments = this.#segments.map((segment) => {
+      const at = before
+      before += segment.length
+      return segment.subarray(Math.max(from - at, 0), Math.max(to - at, 0))
+    })
+    return new PooledBuffer(KEY, -1, info, { segments: segments.filter((segment) => segment.length > 0), shared: this.#shared })
+  }
+
   release() {
     if (this.#released) return
     this.#released = true
     const { handle } = this.#held
     this.#held.handle = -1
-    // Blocks of a pool are revoked there; what is the buffer's own is revoked here.
-    for (const view of [...(this.#segments ?? []), this.#whole]) {
-      if (view !== undefined && view.length > 0 && !isOurs(view.buffer)) move(view.buffer)
+    // Blocks of a pool are revoked there, when their last holder goes; what is the buffer's own is revoked here.
+    const own = new Set(this.#segments === undefined || this.#whole === this.#segments[0] ? [] : [this.#whole?.buffer])
+    if (this.#shared === undefined) {
+      for (const { buffer } of this.#segments ?? []) own.add(buffer)
+    } else if (--this.#shared.holders === 0) {
+      for (const { buffer } of this.#shared.segments) own.add(buffer)
+    }
+    for (const memory of own) {
+      if (memory !== undefined && memory.byteLength > 0 && !isOurs(memory)) move(memory)
     }
     this.#whole = this.#segments = undefined
     if (handle >= 0) native.bufferRelease(handle, 0)
@@ -86,7 +115,12 @@ class PooledBuffer {
 
   #pieces() {
     const handle = this.#handle()
-    this.#segments ??= readSegments((index) => check(native.bufferShow(handle, index)), (offset, target) => check(native.bufferCopy(handle, offset, target)))
+    this.#segments ??= readSegments(
+      (index) => check(native.bufferShow(handle, index)),
+      (offset, target) => check(native.bufferCopy(handle, offset, target)),
+      this.#begin,
+      this.#length,
+    )
     return this.#segments
   }
 
@@ -110,16 +144,29 @@ class PooledBuffer {
   }
 }
 
-/** Views of each piece of a body; a piece that lies in no block is copied. */
-function readSegments(show, copy) {
+/** Where an index of `subarray` is: negative ones count from the end, and what is beyond is cut. */
+function placeOf(name, index, length) {
+  if (typeof index !== 'number') throw wrongType(`${name} must be a number, not ${describe(index)}`)
+  const whole = Math.trunc(index) || 0
+  return Math.min(Math.max(whole < 0 ? length + whole : whole, 0), length)
+}
+
+/** Views of what lies from `begin` on in the pieces of a body; what lies in no block is copied. */
+function readSegments(show, copy, begin = 0, length = Infinity) {
   const segments = []
-  while (show(segments.length) === 1) {
-    if (numbers[0] > 0) {
-      segments.push(view(numbers[0], numbers[1], numbers[2]))
+  let before = 0
+  for (let index = 0; show(index) === 1; index++) {
+    const [id, offset, size] = numbers
+    const from = Math.max(begin - before, 0)
+    const to = Math.min(begin + length - before, size)
+    const at = before + from - begin
+    before += size
+    if (from >= to) continue
+    if (id > 0) {
+      segments.push(view(id, offset + from, to - from))
     } else {
-      const offset = numbers[1]
-      const piece = Buffer.alloc(numbers[2])
-      copy(offset, piece)
+      const piece = Buffer.alloc(to - from)
+      copy(at, piece)
       segments.push(piece)
     }
   }
@@ -156,7 +203,7 @@ function makeOwnBuffer(handle) {
         segments.push(piece)
       }
     }
-    return new PooledBuffer(KEY, -1, info, segments)
+    return new PooledBuffer(KEY, -1, info, { segments })
   } finally {
     native.bufferRelease(handle, 1)
   }

@@ -37,17 +37,23 @@ function bytesOf(chunk) {
   return copy
 }
 
-/** Lets `fill` write into the target's memory, or into memory that is copied there; answers what it answered. */
-function fillTarget(target, fill) {
+/** The caller's own memory as bytes; `isDelicate` where the native half must not write there itself. */
+function targetOf(target) {
   const bytes = viewOf(target)
   if (bytes === undefined) {
     throw wrongType(`the target must be a Buffer, another typed array, a DataView or an ArrayBuffer, not ${describe(target)}`)
   }
-  if (!isDelicate(bytes.buffer)) return fill(bytes)
+  return { bytes, isDelicate: isDelicate(bytes.buffer) }
+}
+
+/** Lets `fill` write into the target's memory, or into memory that is copied there; answers what it answered. */
+function fillTarget(target, fill) {
+  const { bytes, isDelicate } = targetOf(target)
+  if (!isDelicate) return fill(bytes)
   const aside = Buffer.alloc(bytes.length)
   const filled = fill(aside)
   if (filled > 0) bytes.set(aside.subarray(0, filled))
   return filled
 }
 
-module.exports = { bytesOf, isChunk, fillTarget }
+module.exports = { bytesOf, isChunk, fillTarget, targetOf }

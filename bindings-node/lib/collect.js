@@ -1,82 +1,154 @@
 'use strict'
 
 const { Body } = require('./body.js')
+const { targetOf } = require('./bytes.js')
 const { Collector, bodyOf, readFrom } = require('./collector.js')
-const { BrimfulError, codeOf, invalid } = require('./errors.js')
+const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, NONE, bodyOptions, checkNames } = require('./options.js')
 const { sourceOf, syncSourceOf } = require('./sources.js')
 
-const OWN = new Set(['pool', 'collector'])
+const OWN = new Set(['pool', 'collector', 'signal', 'onProgress'])
 
-/** The body to read into: the collector's that was given, or one of this call alone. */
-function bodyFor(options, exact, end) {
-  if (options === undefined) return new Body(NONE, undefined, exact, end)
-  checkNames(options, OWN, BODY)
-  const { collector, pool, ...own } = options
-  if (collector === undefined) {
-    return new Body(bodyOptions(own), pool, exact, end)
+/** The results: how each is taken, and whether the body is made ready for an exact one. */
+const EXACT = { exact: true, finish: (body) => body.finishExact() }
+const POOLED = { exact: false, finish: (body) => body.finishPooled() }
+const INTO = { exact: false, finish: (body) => body.finishInto() }
+
+/** One call: the body that it reads into, and whether that is a collector's or this call's alone. */
+class Call {
+  constructor(options, result, end, target) {
+    this.result = result
+    this.signal = undefined
+    this.given = undefined
+    if (options === undefined) {
+      this.body = new Body(NONE, undefined, result.exact, end, target)
+      return
+    }
+    checkNames(options, OWN, BODY)
+    const { collector, pool, signal, onProgress, ...own } = options
+    this.signal = signalOf(signal)
+    checkProgress(onProgress)
+    if (collector === undefined) {
+      this.body = new Body(bodyOptions(own), pool, result.exact, end, target)
+    } else {
+      if (pool !== undefined || Object.values(own).some((value) => value !== undefined)) {
+        throw invalid('with a collector, the options of the body are those of the collector')
+      }
+      this.given = collector
+      this.body = bodyOf(collector)
+      if (target !== undefined && !isSame(target, this.body.target)) throw invalid('the collector was not made for this target')
+    }
+    this.body.signal = this.signal
+    this.body.onProgress = onProgress ?? undefined
+    if (this.signal !== undefined) this.body.stoppable = true
   }
-  if (pool !== undefined || Object.values(own).some((value) => value !== undefined)) {
-    throw invalid('with a collector, the options of the body are those of the collector')
+
+  /** The body is complete, or its source has nothing now (E22). */
+  end(complete) {
+    // What was aborted before the source could see it is aborted all the same.
+    if (this.signal?.aborted) throw this.signal.reason
+    return complete ? this.result.finish(this.body) : this.#wouldBlock()
   }
-  return bodyOf(collector)
+
+  #wouldBlock() {
+    const { body } = this
+    body.lends = false
+    const collector = (this.given ??= new Collector(body.watch()))
+    const { received } = body.info()
+    const message = `would_block: the source has nothing more now, after ${received} bytes; go on with the collector of this error`
+    throw new BrimfulError(message, { code: codeOf('would_block'), received, collector })
+  }
+
+  /** Nothing of this call is left, whatever came of it. */
+  leave() {
+    this.body.signal = this.body.onProgress = undefined
+    if (this.given === undefined) this.body.free()
+  }
 }
 
-/** The source has nothing now: the caller goes on with the collector (E22). */
-function wouldBlock(body, collector) {
-  body.lends = false
-  collector ??= new Collector(body.watch())
-  const { received } = body.info()
-  const message = `would_block: the source has nothing more now, after ${received} bytes; go on with the collector of this error`
-  return new BrimfulError(message, { code: codeOf('would_block'), received, collector })
+function signalOf(signal) {
+  if (signal === undefined || signal === null) return undefined
+  if (typeof signal === 'object' && 'aborted' in signal && typeof signal.addEventListener === 'function') return signal
+  throw wrongType(`signal must be an AbortSignal, not ${describe(signal)}`)
 }
 
-function finish(body, exact) {
-  return exact ? body.finishExact() : body.finishPooled()
+function checkProgress(onProgress) {
+  if (onProgress === undefined || onProgress === null || typeof onProgress === 'function') return
+  throw wrongType(`onProgress must be a function (received, expected), not ${describe(onProgress)}`)
 }
 
-function sync(source, options, exact) {
+const isSame = (a, b) => b !== undefined && a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.byteLength === b.byteLength
+
+function sync(source, options, result) {
   const opened = syncSourceOf(source)
-  const given = options?.collector
-  const body = bodyFor(options, exact, opened.end)
-  if (given !== undefined) {
-    if (!opened.read(body)) throw wouldBlock(body, given)
-    return finish(body, exact)
-  }
-  body.lends = true
-  let kept = false
+  const call = new Call(options, result, opened.end)
+  const { body, signal } = call
+  body.lends = call.given === undefined
+  const onAbort = () => body.cancel()
+  if (signal?.aborted) onAbort()
+  else signal?.addEventListener('abort', onAbort)
   try {
-    kept = !opened.read(body)
-    if (kept) throw wouldBlock(body)
-    return finish(body, exact)
+    return call.end(opened.read(body))
   } finally {
-    if (!kept) body.free()
+    signal?.removeEventListener('abort', onAbort)
+    call.leave()
   }
 }
 
-async function later(source, options, exact) {
+async function later(source, options, result, target) {
   const opened = sourceOf(source)
-  const given = options?.collector
-  if (given !== undefined) {
-    const body = bodyFor(options, exact, opened.end)
-    if (!(await readFrom(given, opened))) throw wouldBlock(body, given)
-    return finish(body, exact)
+  const call = new Call(options, result, opened.end, target)
+  const { body, given, signal } = call
+  if (given === undefined) {
+    body.watch()
+    body.lends = target === undefined
   }
-  const body = bodyFor(options, exact, opened.end).watch()
-  body.lends = true
-  let kept = false
+  const read = () => (given === undefined ? opened.read(body) : readFrom(given, opened))
   try {
-    kept = !(await opened.read(body))
-    if (kept) throw wouldBlock(body)
-    return finish(body, exact)
+    return call.end(await (signal === undefined ? read() : heeding(signal, body, read)))
   } finally {
-    if (!kept) body.free()
+    call.leave()
   }
 }
 
-const collect = (source, options) => later(source, options, true)
-const collectPooled = (source, options) => later(source, options, false)
-const collectSync = (source, options) => sync(source, options, true)
-const collectPooledSync = (source, options) => sync(source, options, false)
+/** Reads until the signal says no more, which is heard at once, whatever the source does then. */
+function heeding(signal, body, read) {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      body.cancel()
+      // A thread of the pool has the window and cannot be stopped: the body goes when it comes back.
+      if (body.lent) settle(reject)(signal.reason)
+    }
+    const settle = (how) => (value) => {
+      signal.removeEventListener('abort', onAbort)
+      how(value)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+    new Promise((go) => go(read())).then(settle(resolve), settle((error) => reject(signal.aborted ? signal.reason : error)))
+  })
+}
 
-module.exports = { collect, collectPooled, collectSync, collectPooledSync }
+async function collectInto(source, target, options) {
+  const { bytes, isDelicate } = targetOf(target)
+  if (!isDelicate) return later(source, options, INTO, bytes)
+  // Memory that other threads see, or a block: the body is read beside it and copied there, on every outcome.
+  const aside = new Uint8Array(bytes.length)
+  let landed = 0
+  const measured = { exact: false, finish: (body) => (landed = body.finishInto()) }
+  try {
+    return await later(source, options, measured, aside)
+  } catch (error) {
+    landed = error?.landed ?? 0
+    throw error
+  } finally {
+    bytes.set(aside.subarray(0, landed))
+  }
+}
+
+const collect = (source, options) => later(source, options, EXACT)
+const collectPooled = (source, options) => later(source, options, POOLED)
+const collectSync = (source, options) => sync(source, options, EXACT)
+const collectPooledSync = (source, options) => sync(source, options, POOLED)
+
+module.exports = { collect, collectPooled, collectInto, collectSync, collectPooledSync }

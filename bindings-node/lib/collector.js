@@ -1,14 +1,14 @@
 'use strict'
 
 const { native } = require('./native.js')
-const { bytesOf, fillTarget } = require('./bytes.js')
-const { Body, shownWindow } = require('./body.js')
+const { bytesOf, fillTarget, targetOf } = require('./bytes.js')
+const { Body } = require('./body.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
 const { readSegments } = require('./buffer.js')
 const { sourceOf } = require('./sources.js')
 
-const OWN = new Set(['result', 'pool'])
+const OWN = new Set(['result', 'target', 'pool'])
 
 let bodyOf
 let readFrom
@@ -21,14 +21,8 @@ class Collector {
   #window
 
   constructor(options = {}) {
-    if (options instanceof Body) {
-      this.#body = options
-      return
-    }
-    checkNames(options, OWN, BODY)
-    const { result = 'exact', pool } = options
-    if (result !== 'exact' && result !== 'pooled') throw invalid(`result must be 'exact' or 'pooled', not ${describe(result)}`)
-    this.#body = new Body(bodyOptions(options), pool, result === 'exact', 'length').watch()
+    this.#body = options instanceof Body ? options : newBody(options)
+    this.#body.stoppable = true
   }
 
   write(chunk) {
@@ -45,7 +39,7 @@ class Collector {
     const body = this.#idle()
     const wanted = Number(countOf('want', want) ?? 0)
     body.check(native.collectorReserve(body.handle, Math.min(wanted, Number.MAX_SAFE_INTEGER)))
-    return (this.#window ??= shownWindow())
+    return (this.#window ??= body.shownWindow())
   }
 
   commit(filled) {
@@ -89,6 +83,11 @@ class Collector {
 
   segments() {
     const body = this.#body
+    if (body.target !== undefined) {
+      const { state, length } = body.info()
+      const { buffer, byteOffset } = body.target
+      return length === 0 || state === 'taken' ? [] : [Buffer.from(buffer, byteOffset, length)]
+    }
     return readSegments(
       (index) => body.check(native.collectorSegments(body.handle, index)),
       (offset, target) => body.check(native.collectorCopy(body.handle, offset, target)),
@@ -140,6 +139,17 @@ class Collector {
     }
     readFrom = (collector, opened) => collector.#readFrom(opened)
   }
+}
+
+function newBody(options) {
+  checkNames(options, OWN, BODY)
+  const { result, target, pool } = options
+  if (result !== undefined && result !== 'exact' && result !== 'pooled') throw invalid(`result must be 'exact' or 'pooled', not ${describe(result)}`)
+  if (target === undefined || target === null) return new Body(bodyOptions(options), pool, result !== 'pooled', 'length').watch()
+  if (result !== undefined) throw invalid('with a target, the body lies there; finish gives a pooled copy')
+  const { bytes, isDelicate } = targetOf(target)
+  if (isDelicate) throw invalid('the target must be memory of this thread alone, and not a window or view of brimful; collectInto takes all kinds')
+  return new Body(bodyOptions(options), pool, false, 'length', bytes).watch()
 }
 
 module.exports = { Collector, bodyOf, readFrom }

@@ -1,16 +1,19 @@
 'use strict'
 
+const { getSystemErrorMap } = require('node:util')
+
 /**
  * What brimful itself has to say. Errors of a source come out unchanged, and system errors stay system errors.
  */
 class BrimfulError extends Error {
-  /** @param {{ code: string, received?: number, limit?: number, expected?: number, collector?: object, partial?: object, cause?: unknown }} fields */
-  constructor(message, { code, received, limit, expected, collector, partial, cause }) {
+  /** @param {{ code: string, received?: number, limit?: number, expected?: number, landed?: number, collector?: object, partial?: object, cause?: unknown }} fields */
+  constructor(message, { code, received, limit, expected, landed, collector, partial, cause }) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     if (received !== undefined) this.received = received
     if (limit !== undefined) this.limit = limit
     if (expected !== undefined) this.expected = expected
+    if (landed !== undefined) this.landed = landed
     if (collector !== undefined) this.collector = collector
     // Not enumerable: a printed error is not to show a body.
     Object.defineProperty(this, 'partial', { value: partial, writable: true, configurable: true })
@@ -35,6 +38,12 @@ function wrongType(message) {
   return error
 }
 
+/** An error of the system, as Node itself reports it. */
+function systemError(errno, syscall) {
+  const [code, text] = getSystemErrorMap().get(errno) ?? [`errno ${errno}`, 'unknown error']
+  return Object.assign(new Error(`${code}: ${text}, ${syscall}`), { errno, code, syscall })
+}
+
 /** What a value is, in few words, for a message. */
 function describe(value) {
   if (value === null || value === undefined) return String(value)
@@ -44,4 +53,4 @@ function describe(value) {
   return `the ${typeof value} ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`
 }
 
-module.exports = { BrimfulError, codeOf, invalid, state, wrongType, describe }
+module.exports = { BrimfulError, codeOf, invalid, state, wrongType, systemError, describe }

@@ -21,7 +21,7 @@ function countOf(name, value) {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value) && value >= 0) return value
-    if (value === Infinity && (name === 'limit' || name === 'maxRetained')) return undefined
+    if (value === Infinity && (name === 'limit' || name === 'maxRetained' || name === 'budget')) return undefined
     if (Number.isInteger(value) && value >= 0 && value < 2 ** 64) return BigInt(value)
   } else if (typeof value === 'bigint') {
     if (value >= 0n && value < 2n ** 64n) return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value

@@ -7,7 +7,7 @@ const { booleanOf, checkNames, countOf } = require('./options.js')
 
 const SCRUB = 1
 const LIST = 2
-const NAMES = new Set(['maxRetained', 'limit', 'idleMs', 'scrub', 'memory'])
+const NAMES = new Set(['maxRetained', 'budget', 'limit', 'idleMs', 'scrub', 'memory'])
 
 const lost = new FinalizationRegistry((handle) => native.poolFree(handle))
 
@@ -22,7 +22,7 @@ class Pool {
     if (memory !== 'auto' && memory !== 'list') throw invalid(`memory must be 'auto' or 'list', not ${describe(memory)}`)
     const flags = (booleanOf('scrub', options.scrub) ? SCRUB : 0) | (memory === 'list' ? LIST : 0)
     const maxRetained = options.maxRetained === Infinity ? Number.MAX_SAFE_INTEGER : countOf('maxRetained', options.maxRetained)
-    const counts = [maxRetained, countOf('limit', options.limit), countOf('idleMs', options.idleMs)]
+    const counts = [maxRetained, countOf('limit', options.limit), countOf('idleMs', options.idleMs), countOf('budget', options.budget)]
     // What is beyond 2^53 bytes or milliseconds is beyond any machine, so nothing is lost by the nearest number.
     counts.forEach((count, place) => { numbers[place] = count === undefined ? -1 : Math.min(Number(count), Number.MAX_SAFE_INTEGER) })
     this.#handle = check(native.poolNew(flags))

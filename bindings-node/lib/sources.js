@@ -4,8 +4,10 @@
 
 const { bytesOf, isChunk } = require('./bytes.js')
 const { state, wrongType, describe } = require('./errors.js')
-const { isFetchCut, lengthOfResponse } = require('./http.js')
+const { isDescriptor, openDescriptor } = require('./descriptor.js')
+const { lengthOfResponse } = require('./http.js')
 const { isSocket, isStream, readStream } = require('./stream.js')
+const { isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
 
 /** A whole body as one chunk. */
 function readChunk(chunk, body) {
@@ -15,6 +17,7 @@ function readChunk(chunk, body) {
 
 function readIterable(iterable, body) {
   if (body.isComplete()) return true
+  body.checkCancelled()
   for (const chunk of iterable) {
     if (body.write(bytesOf(chunk))) return true
     body.checkCancelled()
@@ -33,9 +36,10 @@ async function giveBack(iterator) {
 
 async function readAsyncIterable(iterable, body) {
   if (body.isComplete()) return true
+  body.checkCancelled()
   const iterator = iterable[Symbol.asyncIterator]()
   for (;;) {
-    const { done, value } = await iterator.next()
+    const { done, value } = await nextOf(iterator, body)
     if (done) return body.finishSource()
     let complete
     try {
@@ -52,49 +56,15 @@ async function readAsyncIterable(iterable, body) {
   }
 }
 
-const isWebStream = (source) => typeof source.getReader === 'function' && typeof source.cancel === 'function'
-
-/** The source learns once why nobody reads on; how it takes that is its own affair. */
-function cancel(reader, reason) {
-  reader.cancel(reason).catch(() => {})
-}
-
-async function readWebStream(stream, body, announced) {
-  if (stream.locked) throw state('the stream is locked: somebody else reads it')
-  const reader = stream.getReader()
+/** What the iterator has next; one that fails by itself is not told to stop, one that is not waited for any more is. */
+async function nextOf(iterator, body) {
   try {
-    if (announced) body.announce(announced)
-    if (body.isComplete()) return true
-    body.wake = () => cancel(reader, undefined)
-    for (;;) {
-      body.checkCancelled()
-      const { done, value } = await next(reader, body, announced)
-      body.checkCancelled()
-      if (done) return body.finishSource()
-      if (body.write(bytesOf(value))) {
-        cancel(reader, undefined)
-        return true
-      }
-    }
+    return await body.until(iterator.next())
   } catch (error) {
-    cancel(reader, error)
+    if (body.cancelled) giveBack(iterator)
     throw error
-  } finally {
-    body.wake = undefined
-    reader.releaseLock()
   }
 }
-
-/** The next chunk; a connection that went before an announced length was there is `short`. */
-async function next(reader, body, announced) {
-  try {
-    return await reader.read()
-  } catch (error) {
-    throw announced && isFetchCut(error) && body.lacks() ? body.cut(error) : error
-  }
-}
-
-const isResponse = (source) => typeof source.arrayBuffer === 'function' && 'body' in source && 'bodyUsed' in source
 
 async function readResponse(response, body) {
   const { body: stream } = response
@@ -120,21 +90,25 @@ function sourceOf(source) {
   if (isChunk(source)) return openNow(source)
   if (typeof source === 'object' && source !== null) {
     if (isStream(source)) return opened(isSocket(source) ? 'length' : 'eof', (body) => readStream(source, body))
+    if (isDescriptor(source)) return openDescriptor(source)
     if (isResponse(source)) return opened('eof', (body) => readResponse(source, body))
+    if (isBlob(source)) return opened('eof', (body) => readBlob(source, body))
     if (isWebStream(source)) return opened('eof', (body) => readWebStream(source, body))
     if (typeof source[Symbol.asyncIterator] === 'function') return opened('eof', (body) => readAsyncIterable(source, body))
   }
   const now = openNow(source)
   if (now) return now
   throw wrongType(
-    `a source must be a stream, a Response, an async iterable or an iterable of chunks, a chunk, or a function (window) => bytes written, not ${describe(source)}`,
+    `a source must be a stream, a Response, a Blob, a FileHandle or { fd }, an async iterable or an iterable of chunks, a chunk, or a function (window) => bytes written, not ${describe(source)}`,
   )
 }
+
+const LATER = [isStream, isDescriptor, isResponse, isBlob, isWebStream, (source) => Symbol.asyncIterator in source]
 
 /** A source for the calls that answer at once. */
 function syncSourceOf(source) {
   if (typeof source === 'function') return opened('length', (body) => body.pull(source))
-  const later = typeof source === 'object' && source !== null && (isResponse(source) || isStream(source) || isWebStream(source) || source[Symbol.asyncIterator])
+  const later = typeof source === 'object' && source !== null && LATER.some((is) => is(source))
   const now = later ? undefined : openNow(source)
   if (now) return now
   throw wrongType(

@@ -55,6 +55,8 @@ struct Entry {
     /// Bytes behind the aligned start that may be read and written.
     capacity: usize,
     shown: bool,
+    /// The garbage collector found a buffer of it that nobody released, so that views of it may live on.
+    abandoned: bool,
     /// Up to here the block may hold bytes of earlier bodies, or of the heap.
     stale: usize,
     /// From here on it was cleared when a finished buffer was shown.
@@ -69,6 +71,7 @@ const NOTHING: Entry = Entry {
     shift: 0,
     capacity: 0,
     shown: false,
+    abandoned: false,
     stale: 0,
     cleared_from: None,
     grown: 0,
@@ -348,27 +351,39 @@ impl Blocks {
         if let Some(from) = known.cleared_from {
             raw.dirty = raw.dirty.min(from);
         }
-        if known.shown {
-            let Some(hooks) = self.hooks() else { return false };
-            if self.abandoning.get()
-                || !self.is_attached(raw)
-                || self.call(hooks.revoke, &[number(raw.token as u64)]) != Some(1.0)
-            {
-                return false;
-            }
-            // V8 has counted all of the new object.
-            self.report(-known.grown.cast_signed());
-            self.change(raw.token, |entry| entry.grown = 0);
+        let left = self.abandoning.get() || known.abandoned;
+        if known.shown && (left || !self.is_attached(raw) || !self.revoke(raw.token)) {
+            return false;
         }
         let stale = raw.dirty;
         self.change(raw.token, |entry| {
-            (entry.shown, entry.stale, entry.cleared_from) = (false, stale, None)
+            (entry.abandoned, entry.stale, entry.cleared_from) = (false, stale, None)
         });
-        // The memory is the same one behind a new object; if it is not, the block is not used again.
-        !known.shown || {
-            let (_, pointer, length) = self.look(raw.token);
-            pointer == known.pointer && length >= known.shift + raw.capacity
+        true
+    }
+
+    /// Takes back what was shown: views have length 0 from now on. False where that cannot be done, or where the memory
+    /// behind the new object is not the same one: then the block must not be used again.
+    pub(crate) fn revoke(&self, id: usize) -> bool {
+        let known = self.entry(id);
+        if !known.shown {
+            return true;
         }
+        let Some(hooks) = self.hooks() else { return false };
+        if self.call(hooks.revoke, &[number(id as u64)]) != Some(1.0) {
+            return false;
+        }
+        // V8 has counted all of the new object.
+        self.report(-known.grown.cast_signed());
+        self.change(id, |entry| (entry.shown, entry.grown) = (false, 0));
+        let (_, pointer, length) = self.look(id);
+        pointer == known.pointer && length >= known.shift + known.capacity
+    }
+
+    /// Notes that the garbage collector found a buffer of this block that nobody released: what was shown of it may
+    /// live on, also in native I/O, so the block is not used again when its last holder goes.
+    pub(crate) fn abandon(&self, id: usize) {
+        self.change(id, |entry| entry.abandoned |= entry.shown);
     }
 
     /// Lets the object go. Views that are left keep its memory alive, which nobody else gets: it is not revoked,

@@ -76,13 +76,24 @@ pub(crate) fn copy(host: &Host, arguments: &Arguments) -> Value {
     copied.into()
 }
 
-/// (buffer, abandoned: 1 when the garbage collector found it, so that views of it may be left) -> 0.
+/// (buffer, offset, length) -> the handle of a slice, which holds all that it was cut from, or a status.
+pub(crate) fn slice(host: &Host, arguments: &Arguments) -> Value {
+    let offset = arguments.count(1).unwrap_or(usize::MAX);
+    let length = arguments.count(2).unwrap_or(usize::MAX);
+    let sliced = host
+        .buffers
+        .with(arguments.handle(0), |buffer| buffer.slice(offset, length));
+    sliced.and_then(|slice| host.buffers.add(slice)).into()
+}
+
+/// (buffer, abandoned: 1 when the garbage collector found it, so that views of it may be left) -> 0. The blocks go when
+/// the last of the buffers that share them does.
 pub(crate) fn release(host: &Host, arguments: &Arguments) -> Value {
-    let buffer = host.buffers.take(arguments.handle(0));
+    let Some(buffer) = host.buffers.take(arguments.handle(0)) else {
+        return Value::Number(0.0);
+    };
     if arguments.number(1) == 1.0 {
-        host.blocks.abandoning(|| drop(buffer));
-    } else {
-        drop(buffer);
+        buffer.pieces().for_each(|(id, ..)| host.blocks.abandon(id));
     }
     Value::Number(0.0)
 }

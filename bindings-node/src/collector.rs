@@ -1,43 +1,68 @@
 //! Collectors: the steps of a loop that JavaScript turns.
 
 use crate::buffer;
+use crate::descriptor::File;
 use crate::host::{Arguments, Host, Value, count, number};
 use crate::info as told;
+use crate::target::Target;
 use brimful_core::{Answer, Cancel, Collector, End, Error, Flow, Options, Prefer, Progress, Then, Window};
 
 /// Statuses that are no errors; `lib/body.js` knows the same ones.
-const COMPLETE: f64 = 0.0;
-const PENDING: f64 = 1.0;
+pub(crate) const COMPLETE: f64 = 0.0;
+pub(crate) const PENDING: f64 = 1.0;
 /// A window is to be filled: scratch 0 to 3 have its block, where in the block, its room, and 1 for the side window.
+/// Block 0 that is not the side window: it lies in the caller's own memory.
 const WINDOW: f64 = 2.0;
 /// More is wanted.
-const OPEN: f64 = 3.0;
+pub(crate) const OPEN: f64 = 3.0;
 
 /// Bits of the flags of `collectorNew` and `collectorReset`.
 const EXACT: i32 = 1;
 const TRUNCATE: i32 = 2;
 const EOF: i32 = 4;
+/// Only of `collectorNew`: the body lies in the caller's own memory.
+const INTO: i32 = 8;
 /// The option at this place is beyond 2^53: its bits are an unsigned integer's and not a number's.
 const WIDE: i32 = 256;
 
 /// A collector, and what the loop around it has to know.
 pub(crate) struct Body {
-    collector: Collector,
-    cancel: Cancel,
-    /// The window that JavaScript has.
-    window: Option<Window>,
+    pub(crate) collector: Collector,
+    pub(crate) cancel: Cancel,
+    /// The window that JavaScript or a thread of the pool has.
+    pub(crate) window: Option<Window>,
     /// It was handed out by `begin`: until the answer everything but `info` is busy (E26).
-    asked: bool,
+    pub(crate) asked: bool,
+    /// A thread of the pool has it, which nothing can stop.
+    pub(crate) lent: bool,
+    /// It was freed meanwhile, and goes when the thread is done.
+    doomed: bool,
+    /// The caller's own memory that the body lies in (E35).
+    pub(crate) target: Option<Target>,
+    /// The file that it is read from.
+    pub(crate) file: Option<File>,
 }
 
 impl Body {
     /// The collector, unless its callback is running.
-    fn idle(&mut self) -> Result<&mut Collector, Error> {
+    pub(crate) fn idle(&mut self) -> Result<&mut Collector, Error> {
         if self.asked {
             Err(Error::Busy)
         } else {
             Ok(&mut self.collector)
         }
+    }
+
+    /// Whether the caller's own memory is still there. Once it was taken away the body has failed, and its memory is
+    /// never touched again.
+    pub(crate) fn check_target(&mut self) -> Result<(), Error> {
+        if self.target.as_ref().is_none_or(Target::is_there) {
+            return Ok(());
+        }
+        self.collector.lose_memory();
+        (self.target, self.window) = (None, None);
+        self.asked = self.lent;
+        Err(Error::Contract)
     }
 }
 
@@ -73,19 +98,34 @@ fn options(host: &Host, flags: i32, cancel: &Cancel) -> Result<Options, Error> {
     })
 }
 
-/// (pool, flags; scratch: the options) -> a handle, or a status.
+/// (pool, flags, with INTO the target; scratch: the options) -> a handle, or a status.
 pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
+    let flags = told::status(arguments, 1);
     let made = || {
         let cancel = Cancel::new().ok_or(Error::NoMemory)?;
-        let options = options(host, told::status(arguments, 1), &cancel)?;
+        let options = options(host, flags, &cancel)?;
+        let target = match flags & INTO {
+            0 => None,
+            _ => Some(Target::keep(arguments, 2).ok_or(Error::NoMemory)?),
+        };
         let collector = host.pools.with(arguments.handle(0), |pool| {
-            Collector::new(pool, options).map_err(|invalid| host.refuse(invalid))
+            let made = match &target {
+                None => Collector::new(pool, options),
+                // SAFETY: the memory is looked at anew before each call that may touch it (`check_target`), no
+                // JavaScript runs during one, and shared memory is never a target (lib/bytes.js).
+                Some(target) => unsafe { Collector::new_into(pool, options, target.pointer, target.length) },
+            };
+            made.map_err(|invalid| host.refuse(invalid))
         })?;
         host.collectors.add(Body {
             collector,
             cancel,
             window: None,
             asked: false,
+            lent: false,
+            doomed: false,
+            target,
+            file: None,
         })
     };
     made().into()
@@ -112,15 +152,24 @@ pub(crate) fn reset(host: &Host, arguments: &Arguments) -> Value {
 }
 
 fn with(host: &Host, arguments: &Arguments, f: impl FnOnce(&mut Body) -> Result<f64, Error>) -> Value {
+    let checked = |body: &mut Body| {
+        body.check_target()?;
+        f(body)
+    };
+    host.collectors.with(arguments.handle(0), checked).into()
+}
+
+/// Likewise, for calls that touch no byte of the body.
+fn look(host: &Host, arguments: &Arguments, f: impl FnOnce(&mut Body) -> Result<f64, Error>) -> Value {
     host.collectors.with(arguments.handle(0), f).into()
 }
 
 /// Tells JavaScript where the window is, and notes that it is shown.
 fn hand_out(host: &Host, window: Window) -> f64 {
-    let offset = if window.side {
-        0
-    } else {
-        host.blocks.show_window(window.token, window.offset)
+    let offset = match (window.side, window.token) {
+        (true, _) => 0,
+        (false, 0) => window.offset,
+        (false, block) => host.blocks.show_window(block, window.offset),
     };
     let side = f64::from(u8::from(window.side));
     host.tell(&[
@@ -164,7 +213,7 @@ fn bring_aside(body: &Body, arguments: &Arguments, index: usize, filled: usize) 
 /// complete, pending, the next window, or a status.
 pub(crate) fn answer(host: &Host, arguments: &Arguments) -> Value {
     with(host, arguments, |body| {
-        if !body.asked {
+        if !body.asked || body.lent {
             return Err(Error::State);
         }
         let (filled, then) = match (arguments.count(1), arguments.number(2)) {
@@ -183,6 +232,25 @@ pub(crate) fn answer(host: &Host, arguments: &Arguments) -> Value {
             Flow::Again => ask(host, body),
         }
     })
+}
+
+/// (collector): its window is out in a call that nobody waits for any more, and whoever has it may write there for ever:
+/// what has arrived moves to other memory, and that block is not used again -> pending, or a status.
+pub(crate) fn abandon(host: &Host, arguments: &Arguments) -> Value {
+    with(host, arguments, |body| {
+        if !body.asked || body.lent {
+            return Err(Error::State);
+        }
+        (body.window, body.asked) = (None, false);
+        let answered = body.collector.answer(Answer::PENDING);
+        drop(body.collector.quarantine());
+        answered.map(|_| PENDING)
+    })
+}
+
+/// (collector) -> how many bytes its source may be asked for.
+pub(crate) fn wanted(host: &Host, arguments: &Arguments) -> Value {
+    look(host, arguments, |body| Ok(number(body.collector.wanted())))
 }
 
 fn wanting(collector: &Collector) -> Result<f64, Error> {
@@ -254,29 +322,48 @@ pub(crate) fn end(host: &Host, arguments: &Arguments) -> Value {
 
 /// (collector) -> complete, open, or a status.
 pub(crate) fn complete(host: &Host, arguments: &Arguments) -> Value {
-    with(host, arguments, |body| wanting(&body.collector))
+    look(host, arguments, |body| wanting(&body.collector))
+}
+
+/// Before a result is taken: whoever kept a window, or a view of what had arrived, has length 0 from now on, so that
+/// the result is nobody's to change. Only a piece that becomes a part of the result needs this; the others are revoked
+/// when they go back to the pool.
+fn revoke_views(host: &Host, collector: &Collector, exact: bool) -> Result<(), Error> {
+    let revoked = collector.pieces().all(|(id, length, is_exact)| {
+        // A piece that was detached is the engine's to find.
+        id == 0 || (exact && !is_exact) || !host.blocks.has(id, length) || host.blocks.revoke(id)
+    });
+    if revoked { Ok(()) } else { Err(Error::NoMemory) }
+}
+
+/// A result, once the body has come so far that it can be taken.
+fn take<R>(
+    host: &Host,
+    arguments: &Arguments,
+    exact: bool,
+    f: impl FnOnce(&mut Collector) -> Result<R, Error>,
+) -> Result<R, Error> {
+    host.collectors.with(arguments.handle(0), |body| {
+        body.check_target()?;
+        let collector = body.idle()?;
+        revoke_views(host, collector, exact)?;
+        f(collector)
+    })
 }
 
 /// (collector; scratch: its statistics) -> a buffer's handle, or a status.
 pub(crate) fn finish(host: &Host, arguments: &Arguments) -> Value {
-    let finished = host.collectors.with(arguments.handle(0), |body| body.idle()?.finish());
-    buffer::answer(host, finished)
+    buffer::answer(host, take(host, arguments, false, Collector::finish))
 }
 
 /// (collector; scratch: its statistics) -> a buffer's handle, or a status.
 pub(crate) fn take_partial(host: &Host, arguments: &Arguments) -> Value {
-    let taken = host
-        .collectors
-        .with(arguments.handle(0), |body| body.idle()?.take_partial());
-    buffer::answer(host, taken)
+    buffer::answer(host, take(host, arguments, false, Collector::take_partial))
 }
 
 /// (collector; scratch: the statistics of the result) -> the ArrayBuffer of exactly the body, or a status.
 pub(crate) fn finish_exact(host: &Host, arguments: &Arguments) -> Value {
-    let finished = host
-        .collectors
-        .with(arguments.handle(0), |body| body.idle()?.finish_exact());
-    let exact = match finished {
+    let exact = match take(host, arguments, true, Collector::finish_exact) {
         Ok(exact) => exact,
         Err(error) => return error.into(),
     };
@@ -287,7 +374,7 @@ pub(crate) fn finish_exact(host: &Host, arguments: &Arguments) -> Value {
 
 /// (collector): asks the body to stop, also from inside its callback -> 0, or a status.
 pub(crate) fn cancel(host: &Host, arguments: &Arguments) -> Value {
-    with(host, arguments, |body| {
+    look(host, arguments, |body| {
         body.cancel.trigger();
         Ok(COMPLETE)
     })
@@ -331,7 +418,7 @@ pub(crate) fn segments(host: &Host, arguments: &Arguments) -> Value {
 
 /// (collector; scratch: the statistics) -> 0, or a status. Works from inside a callback too.
 pub(crate) fn info(host: &Host, arguments: &Arguments) -> Value {
-    with(host, arguments, |body| {
+    look(host, arguments, |body| {
         told::tell(host, &body.collector.info());
         Ok(0.0)
     })
@@ -348,13 +435,28 @@ pub(crate) fn message(host: &Host, arguments: &Arguments) -> Value {
     Value::Text(text.unwrap_or_else(|_| format!("{}: {}", error.name(), error.text())))
 }
 
-/// (collector, abandoned: as for `bufferRelease`) -> 0. A block whose window is out is not used again.
+/// (collector, abandoned: 1 when the garbage collector found it, so that views of it may be left) -> 0. A block whose
+/// window is out is not used again.
 pub(crate) fn free(host: &Host, arguments: &Arguments) -> Value {
-    let body = host.collectors.take(arguments.handle(0));
-    if arguments.number(1) == 1.0 {
-        host.blocks.abandoning(|| drop(body));
-    } else {
-        drop(body);
+    let lent = host.collectors.with(arguments.handle(0), |body| {
+        body.doomed = true;
+        Ok(body.lent)
+    });
+    if lent != Ok(true) {
+        let body = host.collectors.take(arguments.handle(0));
+        if arguments.number(1) == 1.0 {
+            host.blocks.abandoning(|| drop(body));
+        } else {
+            drop(body);
+        }
     }
     Value::Number(0.0)
+}
+
+/// Ends what `free` has put off.
+pub(crate) fn free_if_doomed(host: &Host, handle: usize) {
+    if host.collectors.with(handle, |body| Ok(body.doomed)) == Ok(true) {
+        let body = host.collectors.take(handle);
+        host.blocks.abandoning(|| drop(body));
+    }
 }

@@ -6,12 +6,14 @@
 
 use crate::blocks::Blocks;
 use crate::collector::Body;
+use crate::descriptor::Works;
 use crate::memory;
 use brimful_core::{Buffer, Error, MemoryRef, Pool};
 use napi::sys;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 /// What a native function answers.
 pub(crate) enum Value {
@@ -54,6 +56,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn env(&self) -> sys::napi_env {
+        self.env
+    }
+
     pub(crate) fn value(&self, index: usize) -> sys::napi_value {
         self.values[index]
     }
@@ -168,6 +174,7 @@ pub(crate) struct Host {
     pub(crate) pools: Table<Pool>,
     pub(crate) collectors: Table<Body>,
     pub(crate) buffers: Table<Buffer>,
+    pub(crate) works: Arc<Works>,
     exact_memory: RefCell<Option<MemoryRef>>,
     scratch: Cell<Option<NonNull<f64>>>,
     invalid: RefCell<String>,
@@ -192,6 +199,7 @@ impl Host {
             pools: Table::new(),
             collectors: Table::new(),
             buffers: Table::new(),
+            works: Arc::default(),
             exact_memory: RefCell::new(None),
             scratch: Cell::new(None),
             invalid: RefCell::new(String::new()),
@@ -287,6 +295,7 @@ impl Host {
 unsafe extern "C" fn goodbye(host: *mut core::ffi::c_void) {
     // SAFETY: `register` gave this hook the host, and it runs once.
     let host = unsafe { Box::from_raw(host.cast::<Host>()) };
+    host.works.close();
     host.blocks.close();
     let _ = catch_unwind(AssertUnwindSafe(|| {
         host.collectors.clear();

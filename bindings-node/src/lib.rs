@@ -14,10 +14,12 @@
 mod blocks;
 mod buffer;
 mod collector;
+mod descriptor;
 mod host;
 mod info;
 mod memory;
 mod pool;
+mod target;
 
 use napi::bindgen_prelude::Object;
 use napi::{Env, Error, JsValue, Result};
@@ -55,6 +57,11 @@ const FUNCTIONS: &[(
     "collectorNew" => collector::new,
     "collectorReset" => collector::reset,
     "collectorBegin" => collector::begin,
+    "collectorAbandon" => collector::abandon,
+    "collectorWanted" => collector::wanted,
+    "collectorOpen" => descriptor::open,
+    "collectorReadFile" => descriptor::read,
+    "collectorCloseFile" => descriptor::close,
     "collectorAnswer" => collector::answer,
     "collectorWrite" => collector::write,
     "collectorWriteSome" => collector::write_some,
@@ -71,9 +78,12 @@ const FUNCTIONS: &[(
     "collectorInfo" => collector::info,
     "collectorMessage" => collector::message,
     "collectorFree" => collector::free,
+    "descriptorLook" => descriptor::look,
+    "descriptorCopy" => descriptor::copy,
     "bufferInfo" => buffer::info,
     "bufferShow" => buffer::show,
     "bufferCopy" => buffer::copy,
+    "bufferSlice" => buffer::slice,
     "bufferRelease" => buffer::release,
 };
 

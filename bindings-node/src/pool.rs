@@ -9,7 +9,7 @@ use brimful_core::{Error, Pool, PoolOptions, PoolStats};
 const SCRUB: i32 = 1;
 const LIST: i32 = 2;
 
-/// (flags; scratch: max_retained, limit, idle_milliseconds, each -1 for the default) -> a handle, or a status.
+/// (flags; scratch: max_retained, limit, idle_milliseconds, budget, each -1 for the default) -> a handle, or a status.
 pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
     let flags = info::status(arguments, 0);
     let defaults = PoolOptions::DEFAULT;
@@ -22,7 +22,7 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
             limit: optional(1),
             idle_milliseconds: optional(2).unwrap_or(defaults.idle_milliseconds),
             scrub: flags & SCRUB != 0,
-            budget: None,
+            budget: optional(3),
             memory,
         })
     });

@@ -1,8 +1,11 @@
 // What several test files need. Bodies are painted: byte i is i mod 251, so that no two places look alike.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const PERIOD = 251
@@ -59,6 +62,32 @@ export async function serving(t, handler) {
     server.close()
   })
   return { url: `http://127.0.0.1:${server.address().port}/`, port: server.address().port }
+}
+
+/** A folder that goes with the test. */
+export function folder(t) {
+  const path = mkdtempSync(join(tmpdir(), 'brimful-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** A pipe whose reading end blocks, as those that a program inherits do. */
+export function pipe(t) {
+  const path = join(folder(t), 'pipe')
+  execFileSync('mkfifo', [path])
+  const first = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const ends = { reader: undefined, writer: openSync(path, constants.O_WRONLY) }
+  ends.reader = openSync(path, constants.O_RDONLY)
+  closeSync(first)
+  ends.closeWriter = () => {
+    if (ends.writer !== undefined) closeSync(ends.writer)
+    ends.writer = undefined
+  }
+  t.after(() => {
+    closeSync(ends.reader)
+    ends.closeWriter()
+  })
+  return ends
 }
 
 /** Runs a program in a process of its own; what it prints is JSON. */

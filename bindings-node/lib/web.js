@@ -1,0 +1,89 @@
+// Web streams, and what has one: Response, Request, Blob.
+'use strict'
+
+const { bytesOf } = require('./bytes.js')
+const { state } = require('./errors.js')
+const { isFetchCut } = require('./http.js')
+
+/** The size of the memory that a byte stream is given to fill. */
+const BYOB = 65_536
+
+const isWebStream = (source) => typeof source.getReader === 'function' && typeof source.cancel === 'function'
+
+const isResponse = (source) => typeof source.arrayBuffer === 'function' && 'body' in source && 'bodyUsed' in source
+
+const isBlob = (source) => typeof source.arrayBuffer === 'function' && typeof source.stream === 'function' && typeof source.size === 'number'
+
+/** The source learns once why nobody reads on; how it takes that is its own affair. */
+function cancel(reader, reason) {
+  reader.cancel(reason).catch(() => {})
+}
+
+/** A reader that fills memory which is given to it, where the stream offers one: it reads no further than is wanted. */
+function readerOf(stream) {
+  try {
+    return { reader: stream.getReader({ mode: 'byob' }), isByob: true }
+  } catch {
+    return { reader: stream.getReader(), isByob: false }
+  }
+}
+
+async function readWebStream(stream, body, announced) {
+  if (stream.locked) throw state('the stream is locked: somebody else reads it')
+  const { reader, isByob } = readerOf(stream)
+  try {
+    if (announced) body.announce(announced)
+    if (body.isComplete()) return true
+    body.checkCancelled()
+    const ask = isByob ? filling(reader, body) : () => reader.read()
+    for (;;) {
+      const { done, value } = await next(ask, body, announced)
+      if (done) return body.finishSource()
+      const complete = body.write(bytesOf(value))
+      body.checkCancelled()
+      if (complete) {
+        if (!body.stopsAtLength()) cancel(reader, undefined)
+        return true
+      }
+    }
+  } catch (error) {
+    cancel(reader, error)
+    throw error
+  } finally {
+    reader.releaseLock()
+  }
+}
+
+/**
+ * Asks for the next bytes in memory of their own, never in a window: the stream's source sees all of it, and may keep
+ * it. So it holds nothing of the body either, and is used again only where it comes back.
+ */
+function filling(reader, body) {
+  let memory = new ArrayBuffer(BYOB)
+  let used = 0
+  return async () => {
+    new Uint8Array(memory, 0, used).fill(0)
+    const room = Math.min(BYOB, Math.max(1, body.wanted()))
+    const { done, value } = await reader.read(new Uint8Array(memory, 0, room))
+    const isBack = value !== undefined && value.buffer.byteLength === BYOB
+    memory = isBack ? value.buffer : new ArrayBuffer(BYOB)
+    used = isBack ? value.byteOffset + value.byteLength : 0
+    return { done, value }
+  }
+}
+
+/** The next chunk; a connection that went before an announced length was there is `short`. */
+async function next(ask, body, announced) {
+  try {
+    return await body.until(ask())
+  } catch (error) {
+    throw announced && isFetchCut(error) && body.lacks() ? body.cut(error) : error
+  }
+}
+
+function readBlob(blob, body) {
+  body.announce({ hint: blob.size })
+  return readWebStream(blob.stream(), body)
+}
+
+module.exports = { isBlob, isResponse, isWebStream, readBlob, readWebStream }
