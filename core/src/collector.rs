@@ -432,6 +432,26 @@ impl Collector {
         Ok(Exact::new(block, length, info, &self.exact))
     }
 
+    /// The number of bytes of a complete body that lies in the caller's own memory. That memory is not used again: after
+    /// a reset the collector is one over the pool's (E35).
+    ///
+    /// # Errors
+    /// As [`Collector::finish`]; [`Error::State`] for a body that lies elsewhere.
+    pub fn finish_into(&mut self) -> Result<usize, Error> {
+        self.check_complete()?;
+        if self.target.take().is_none() {
+            return Err(Error::State);
+        }
+        let info = Info {
+            state: State::Taken,
+            ..self.info()
+        };
+        self.body.clear(supply(&self.pool, &self.exact, &self.options));
+        self.phase = Phase::Taken;
+        self.taken = Some(info);
+        Ok(growth::size(info.length))
+    }
+
     /// What has come so far as a pooled buffer, after any error and while the body is open (E36).
     ///
     /// # Errors

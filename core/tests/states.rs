@@ -206,3 +206,32 @@ fn a_body_in_the_callers_own_memory_lies_there_after_a_reset_whatever_the_new_op
     drop(collector);
     assert!(is_painted(&target[..80]) && target[80..].iter().all(|&byte| byte == 0xEE));
 }
+
+#[test]
+fn the_callers_own_memory_is_let_go_of_when_its_body_is_finished_in_it() {
+    let mut target = vec![0xEE; 100];
+    let start = std::ptr::NonNull::new(target.as_mut_ptr()).expect("a vector's memory");
+    // SAFETY: the vector outlives the use of its memory, which ends with finish_into.
+    let made = unsafe { Collector::new_into(&pool(MemoryRef::system()), Options::default(), start, 100) };
+    let mut collector = made.expect("in range");
+    collector.write(&[1; 10]).expect("open");
+    assert_eq!(collector.finish_into(), Err(Error::State), "not complete");
+    collector.end().expect("open");
+    assert_eq!(collector.finish_into(), Ok(10));
+    assert_eq!(
+        (collector.info().state, collector.info().length, collector.info().copied),
+        (State::Taken, 10, 0)
+    );
+    assert_eq!(collector.finish_into(), Err(Error::State), "taken");
+    assert_eq!((&target[..10], &target[10..]), (&[1; 10][..], &[0xEE; 90][..]));
+    collector.reset(None).expect("the same options");
+    collector.write(&[2; 200]).expect("no capacity holds any more");
+    collector.end().expect("open");
+    assert_eq!(
+        collector.finish_into(),
+        Err(Error::State),
+        "it lies in the pool's memory"
+    );
+    assert_eq!(collector.finish().expect("complete").len(), 200);
+    assert_eq!(&target[..10], &[1; 10]);
+}
