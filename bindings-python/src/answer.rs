@@ -3,7 +3,7 @@
 use crate::pool::integer;
 use crate::source::{Kind, imported};
 use brimful_core::{Answer, Then};
-use pyo3::exceptions::{PyBlockingIOError, PyInterruptedError, PyOSError};
+use pyo3::exceptions::{PyBlockingIOError, PyInterruptedError, PyOSError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -20,6 +20,23 @@ pub(crate) fn unknown(raised: PyErr) -> Answered {
         },
         Some(raised),
     )
+}
+
+/// An empty chunk: nothing came, nothing ended, and the source is to be asked again.
+pub(crate) const NOTHING_YET: Answer = Answer {
+    filled: 0,
+    then: Then::Interrupted,
+};
+
+/// Something to await, where nothing can be awaited.
+pub(crate) fn awaitable(object: &Bound<'_, PyAny>) -> Answered {
+    // A coroutine that is closed does not complain that it was never awaited.
+    let _ = object.call_method0(intern!(object.py(), "close"));
+    unknown(PyTypeError::new_err(format!(
+        "the source gave something to await ({}); read it with `await` and collect_async(), collect_pooled_async(), \
+         collect_into_async() or Collector.read_async()",
+        object.get_type()
+    )))
 }
 
 /// A count of bytes, or None for "nothing now".

@@ -7,10 +7,10 @@ use crate::memory;
 use ::core::ffi::c_int;
 use ::core::ptr;
 use brimful_core::{self as core, Error};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
+use pyo3::types::{PyBytes, PyMemoryView, PySlice, PyTuple};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Copies of at least so many bytes let other Python threads run meanwhile (giving the GIL up and taking it back costs
@@ -27,7 +27,7 @@ struct State {
 }
 
 /// A body in memory that is recycled when it is released. Read it in place with memoryview(body) or segments(), or copy
-/// it out with tobytes(). len(body) is its length in bytes.
+/// it out with tobytes(). len(body) is its length in bytes, body[10:20] a PooledBuffer that shares the memory.
 ///
 /// Immutable; any number of threads may read it, any may release it. Release it by release() or by leaving a `with`;
 /// memory of one that is merely dropped is recycled then. Cannot be pickled.
@@ -91,6 +91,42 @@ fn opened(state: &State) -> PyResult<core::Buffer> {
 impl PooledBuffer {
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.open()?.len())
+    }
+
+    /// A byte as an int, or a slice without steps as a PooledBuffer that shares the memory: it holds the whole body's
+    /// memory until it is released too. `bytes(body)[...]` copies out instead.
+    ///
+    /// Raises IndexError, TypeError, ValueError for a slice with steps.
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let buffer = self.open()?;
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let range = slice.indices(buffer.len().cast_signed())?;
+            if range.step != 1 {
+                return Err(PyValueError::new_err(
+                    "a slice of a pooled buffer shares its memory and has no steps; copy with bytes(body)[...] instead",
+                ));
+            }
+            let part = buffer
+                .slice(range.start.unsigned_abs(), range.slicelength)
+                .map_err(|error| errors::of_status(py, error, &buffer.info(), None))?;
+            return Ok(Bound::new(py, PooledBuffer::new(part))?.into_any());
+        }
+        let position = index.extract::<isize>().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "an index of a pooled buffer must be an int or a slice, not {}",
+                index.get_type()
+            ))
+        })?;
+        let position = if position < 0 {
+            buffer.len().checked_sub(position.unsigned_abs())
+        } else {
+            Some(position.unsigned_abs())
+        };
+        let mut byte = [0];
+        match position.filter(|&position| buffer.copy(position, &mut byte) == 1) {
+            Some(_) => Ok(byte[0].into_pyobject(py)?.into_any()),
+            None => Err(PyIndexError::new_err("index out of range of the pooled buffer")),
+        }
     }
 
     /// Whether the body was cut at its limit.

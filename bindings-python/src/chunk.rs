@@ -1,8 +1,9 @@
 //! Bytes-like objects as slices: `bytes` as they are, other buffers by the buffer protocol, strided ones gathered.
 
 use brimful_core::memory;
+use core::ptr::NonNull;
 use core::slice;
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -35,6 +36,23 @@ impl<'a> Chunk<'a> {
         view.gather(object.py()).map(Chunk::Gathered)
     }
 
+    /// The same bytes, copied where they overlap this range: the engine copies into what overlaps nothing.
+    pub(crate) fn apart_from(self, range: Option<(NonNull<u8>, usize)>) -> PyResult<Chunk<'a>> {
+        let bytes = self.as_slice();
+        let overlaps = range.is_some_and(|(start, length)| {
+            let (start, from) = (start.addr().get(), bytes.as_ptr().addr());
+            from < start + length && start < from + bytes.len()
+        });
+        if !overlaps {
+            return Ok(self);
+        }
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(bytes.len())
+            .map_err(|_| PyMemoryError::new_err("no memory to copy a chunk of the target itself"))?;
+        copy.extend_from_slice(bytes);
+        Ok(Chunk::Gathered(copy))
+    }
+
     /// The bytes. They must not be kept while Python code runs, which could change a bytearray.
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
@@ -57,7 +75,47 @@ fn not_bytes(object: &Bound<'_, PyAny>) -> PyErr {
 /// A view by the buffer protocol, released when it is dropped. In memory of its own, since a view may point into itself.
 pub(crate) struct View(Box<ffi::Py_buffer>);
 
+// SAFETY: the fields are written when the view is filled and read afterwards; the view is released where it is dropped,
+// which is attached to the interpreter on every thread: its owners are Python objects or calls from Python.
+unsafe impl Send for View {}
+// SAFETY: as above; shared views are only asked for their range.
+unsafe impl Sync for View {}
+
 impl View {
+    /// A view to be written to, in one range.
+    ///
+    /// Raises TypeError for what is no writable buffer, BufferError for one that does not lie in one range.
+    pub(crate) fn writable(object: &Bound<'_, PyAny>) -> PyResult<View> {
+        let wrong = |what: &str| {
+            PyTypeError::new_err(format!(
+                "the target must be a writable buffer (bytearray, writable memoryview, array), not {what}{}",
+                object.get_type()
+            ))
+        };
+        // SAFETY: attached, and the object is alive.
+        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+            return Err(wrong(""));
+        }
+        let view = View::of(object, ffi::PyBUF_FULL_RO)?;
+        if view.0.readonly != 0 {
+            return Err(wrong("the read-only "));
+        }
+        // SAFETY: the view is filled.
+        if unsafe { ffi::PyBuffer_IsContiguous(&raw const *view.0, b'C'.cast_signed()) } == 0 {
+            return Err(PyBufferError::new_err(
+                "the target must lie in one range of memory (C-contiguous); collect into a bytearray and copy from there",
+            ));
+        }
+        Ok(view)
+    }
+
+    /// Where the bytes begin, and how many they are.
+    pub(crate) fn range(&self) -> (NonNull<u8>, usize) {
+        // An empty view may have no address.
+        let start = NonNull::new(self.0.buf.cast()).unwrap_or(NonNull::dangling());
+        (start, self.len())
+    }
+
     pub(crate) fn of(object: &Bound<'_, PyAny>, flags: core::ffi::c_int) -> PyResult<View> {
         let mut view = memory::place(ffi::Py_buffer::new()).ok_or_else(|| PyMemoryError::new_err("no memory"))?;
         // SAFETY: attached; the view is ours to have filled.

@@ -1,86 +1,22 @@
 //! The collector as a Python object: one body that arrives step by step.
 
-use crate::buffer::{PooledBuffer, WORTH_DETACHING};
+use crate::body::{Body, finish_bytes, finish_pooled, lock};
+use crate::buffer::PooledBuffer;
 use crate::chunk::{Chunk, View};
-use crate::drive::{Failure, Reading, Resume};
+use crate::drive::{Failure, Reading, Resume, Watcher};
 use crate::errors;
 use crate::info::Info;
-use crate::memory;
-use crate::options::{Asked, Keywords, new_cancel};
+use crate::options::{Asked, Keywords, engine_pool};
 use crate::pool::{Pool, integer, size};
-use crate::source::{self, Kind};
+use crate::source;
+use crate::step::Step;
 use crate::window::Exporter;
-use brimful_core::{self as core, Cancel, Error, Handle, Prefer, Progress, State, Turn};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use brimful_core::{self as core, Error, Prefer, Progress, State, Turn};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMemoryView, PyTuple};
+use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 use pyo3::{PyTraverseError, PyVisit, ffi};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// A body that arrives, held by its Python object and by whoever shows its memory.
-pub(crate) struct Body {
-    handle: Handle,
-    cancel: Mutex<Cancel>,
-    /// Views of what has arrived; while one is alive the body does not move.
-    pub(crate) arrived: AtomicUsize,
-}
-
-impl Body {
-    pub(crate) fn new(pool: &core::Pool, mut options: core::Options) -> PyResult<Arc<Body>> {
-        let cancel = new_cancel()?;
-        options.cancel = Some(cancel.clone());
-        let collector = core::Collector::new(pool, options).map_err(errors::invalid)?;
-        Ok(Arc::new(Body {
-            handle: Handle::new(collector),
-            cancel: Mutex::new(cancel),
-            arrived: AtomicUsize::new(0),
-        }))
-    }
-
-    /// The turn, for calls that may change or move the body.
-    pub(crate) fn enter(&self, py: Python<'_>) -> PyResult<Turn<'_>> {
-        let turn = self
-            .handle
-            .enter()
-            .map_err(|error| errors::of_status(py, error, &self.info(py), None))?;
-        if self.arrived.load(Ordering::Acquire) > 0 {
-            return Err(PyBufferError::new_err(
-                "views of segments() are alive; release them before the body goes on",
-            ));
-        }
-        Ok(turn)
-    }
-
-    pub(crate) fn info(&self, py: Python<'_>) -> core::Info {
-        loop {
-            if let Ok(info) = self.handle.look(core::Collector::info) {
-                return info;
-            }
-            // Another thread is inside. It may need the GIL to come out again.
-            py.detach(std::thread::yield_now);
-        }
-    }
-}
-
-/// The result as bytes; large copies let other threads run.
-pub(crate) fn finish_bytes(py: Python<'_>, turn: &mut Turn<'_>) -> Result<Py<PyBytes>, Error> {
-    let large = turn.info().length >= WORTH_DETACHING as u64;
-    let exact = if large {
-        py.detach(|| turn.finish_exact())
-    } else {
-        turn.finish_exact()
-    }?;
-    let (_, _, token) = exact.into_raw_parts();
-    // SAFETY: exact results of this binding come from the bytes memory, are written, and the count is handed over.
-    Ok(unsafe { memory::take(py, token) })
-}
-
-/// The result as a pooled buffer.
-pub(crate) fn finish_pooled(py: Python<'_>, turn: &mut Turn<'_>) -> Result<Py<PooledBuffer>, Failure> {
-    let buffer = turn.finish()?;
-    Ok(Py::new(py, PooledBuffer::new(buffer))?)
-}
+use std::sync::{Arc, Mutex};
 
 /// A window that is out: the view that was given, and the exporter, which serves the next window too.
 #[derive(Default)]
@@ -106,10 +42,6 @@ pub(crate) struct Collector {
     resume: Mutex<Option<Resume>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Collector {
     /// A collector around a body that has begun elsewhere.
     pub(crate) fn around(body: Arc<Body>, asked: Asked, resume: Option<Resume>) -> Collector {
@@ -122,38 +54,99 @@ impl Collector {
         }
     }
 
+    /// A new collector.
+    pub(crate) fn create(pool: &core::Pool, asked: Asked) -> PyResult<Collector> {
+        let body = Body::new(pool, asked.options.clone())?;
+        Ok(Collector::around(body, asked, None))
+    }
+
     pub(crate) fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
     /// As `read`, for callers that make their own exceptions of failures.
-    pub(crate) fn run(&self, source: &Bound<'_, PyAny>) -> Result<Progress, Failure> {
+    pub(crate) fn run(&self, source: &Bound<'_, PyAny>, watcher: Option<Watcher>) -> Result<Progress, Failure> {
         let py = source.py();
-        let kind = source::recognise(source)?;
+        let (mut reading, mut turn) = self.begin(source, false, watcher)?;
+        let outcome = reading.run(py, &self.body, &mut turn);
+        let state = turn.info().state;
+        drop(turn);
+        self.keep(reading, state);
+        outcome
+    }
+
+    /// Makes ready to read from this source, with a turn.
+    pub(crate) fn begin(
+        &self,
+        source: &Bound<'_, PyAny>,
+        awaits: bool,
+        watcher: Option<Watcher>,
+    ) -> PyResult<(Reading, Turn<'_>)> {
+        let kind = source::recognise(source, awaits)?;
+        let mut reading = Reading::new(source, kind, awaits);
+        reading.watcher = watcher;
+        let turn = self.complete_options(source.py(), |asked, pool| {
+            source::complete_options(asked, kind, source, pool)
+        })?;
+        reading.go_on(lock(&self.resume).take());
+        Ok((reading, turn))
+    }
+
+    /// A turn, with the options of a body that nothing was asked for yet completed by what its source says of itself.
+    pub(crate) fn complete_options(
+        &self,
+        py: Python<'_>,
+        complete: impl FnOnce(&mut Asked, &core::Pool) -> PyResult<()>,
+    ) -> PyResult<Turn<'_>> {
         let mut asked = lock(&self.asked).clone();
-        let given = (asked.options.length, asked.options.end, asked.options.size_hint);
-        source::complete_options(&mut asked, kind, source)?;
+        let options = &asked.options;
+        let given = (options.length, options.end, options.size_hint);
+        complete(&mut asked, self.body.pool())?;
         let mut turn = self.body.enter(py)?;
         let info = turn.info();
         let untouched = info.state == State::Open && info.received == 0 && info.source_calls == 0;
         if untouched && given != (asked.options.length, asked.options.end, asked.options.size_hint) {
-            asked.options.cancel = Some(lock(&self.body.cancel).clone());
+            asked.options.cancel = Some(self.body.cancel_object());
             turn.reset(Some(asked.options)).map_err(errors::invalid)?;
         }
-        let mut reading = Reading::new(source, kind);
-        if kind == Kind::Iterate {
-            reading.resume = lock(&self.resume).take();
-        }
-        let outcome = reading.run(&self.body, &mut turn);
-        drop(turn);
-        let before = std::mem::replace(&mut *lock(&self.resume), reading.resume.take());
-        drop(before);
-        outcome
+        Ok(turn)
     }
 
-    /// The exception for a status where the caller holds the collector, and so the partial.
-    fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
-        errors::of_status(py, error, &self.body.info(py), None)
+    /// Keeps where reading stopped, for a later call that goes on.
+    pub(crate) fn keep(&self, reading: Reading, state: State) {
+        let resume = reading.into_resume(state);
+        let before = std::mem::replace(&mut *lock(&self.resume), resume);
+        drop(before);
+    }
+
+    /// Lets the body lie in the caller's memory.
+    pub(crate) fn aim(&self, py: Python<'_>, target: View) -> PyResult<()> {
+        let mut turn = self.body.enter(py)?;
+        self.body.lie_in(py, &mut turn, target)
+    }
+
+    /// The complete body: a number of bytes where they are in the caller's own memory, else bytes or a PooledBuffer.
+    pub(crate) fn finish_as(&self, py: Python<'_>, bytes: bool) -> PyResult<Py<PyAny>> {
+        let mut turn = self.body.enter(py)?;
+        let result = if self.body.is_into() {
+            let length = self.body.finish_into(&mut turn).map_err(Failure::Status);
+            length.and_then(|length| Ok(length.into_pyobject(py).map_err(PyErr::from)?.into_any().unbind()))
+        } else if bytes {
+            finish_bytes(py, &mut turn).map(Py::into_any).map_err(Failure::Status)
+        } else {
+            finish_pooled(py, &mut turn).map(Py::into_any)
+        };
+        drop(turn);
+        result.map_err(|failure| self.raise(py, failure))
+    }
+
+    /// The exception for a failure.
+    pub(crate) fn raise(&self, py: Python<'_>, failure: Failure) -> PyErr {
+        match failure {
+            Failure::Raised(raised) => raised,
+            // The caller holds the collector, and so the partial.
+            Failure::Status(error) => errors::of_status(py, error, &self.body.info(py), None),
+        }
     }
 
     /// Calls the engine, with its errors as exceptions.
@@ -176,7 +169,7 @@ impl Collector {
         }
         let answered = answer(turn);
         if let Some(exporter) = out.exporter
-            && !exporter.get().leave(turn)
+            && !exporter.get().leave(&self.body, turn)
         {
             lock(&self.out).exporter = Some(exporter);
         }
@@ -222,9 +215,7 @@ impl Collector {
             max_window,
         };
         let asked = keywords.asked(prefer)?;
-        let pool = pool.map_or_else(core::Pool::process_default, |pool| pool.get().pool.clone());
-        let body = Body::new(&pool, asked.options.clone())?;
-        Ok(Collector::around(body, asked, None))
+        Collector::create(&engine_pool(pool), asked)
     }
 
     /// Reads from a source (see collect()) until the body is complete: True, or the source has nothing more now: False;
@@ -233,18 +224,28 @@ impl Collector {
     /// Raises what collect() raises, and the source's own exceptions unchanged; what came before can be taken with
     /// take_partial(). Where the first source says how long it is (HTTP), that length is enforced.
     fn read(&self, py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<bool> {
-        match self.run(source) {
+        match self.run(source, None) {
             Ok(progress) => Ok(progress == Progress::Complete),
-            Err(Failure::Raised(raised)) => Err(raised),
-            Err(Failure::Status(error)) => Err(self.raise(py, error)),
+            Err(failure) => Err(self.raise(py, failure)),
         }
+    }
+
+    /// As read(), for sources whose calls are awaited too: callables, objects with readinto() or read(n) that give
+    /// something to await (asyncio's StreamReader), asynchronous iterables, responses of aiohttp and of httpx's
+    /// AsyncClient, Starlette's requests. To be awaited.
+    ///
+    /// While it is awaited, all other calls raise StateError, info() and cancel() aside. When the await is cancelled,
+    /// the collector has what came before, and the same call goes on (but for a generator, which ends by it).
+    fn read_async<'py>(slf: &Bound<'py, Self>, source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Step::over(slf.clone(), source).run(slf.py(), "read")
     }
 
     /// Takes a whole bytes-like chunk and returns its length in bytes, so that a collector is a writable file.
     ///
     /// Raises LimitError or LongError for a chunk that goes beyond the limit or the length.
     fn write(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let chunk = Chunk::of(chunk)?;
+        let target = self.body.target().map(|target| target.range());
+        let chunk = Chunk::of(chunk)?.apart_from(target)?;
         let bytes = chunk.as_slice();
         self.with(py, |turn| turn.write(bytes))?;
         Ok(bytes.len())
@@ -300,9 +301,9 @@ impl Collector {
     /// Whether no more is wanted. Raises what ended the body, so that a loop over it ends.
     #[getter]
     fn complete(&self, py: Python<'_>) -> PyResult<bool> {
-        let turn = self.body.handle.enter();
+        let turn = self.body.look_in();
         turn.and_then(|turn| turn.is_complete())
-            .map_err(|error| self.raise(py, error))
+            .map_err(|error| self.raise(py, error.into()))
     }
 
     /// Copies what has arrived so far from `offset` on into a writable buffer; returns the number of bytes.
@@ -310,17 +311,16 @@ impl Collector {
         let offset = size("offset", Some(offset))?.unwrap_or(0);
         let mut target = View::of(target, ffi::PyBUF_WRITABLE)?;
         // From inside the source there is nothing to look at (E26).
-        Ok(self
-            .body
-            .handle
-            .with(|collector| collector.copy(offset, target.as_mut_slice()))
-            .unwrap_or(0))
+        Ok(match self.body.look_in() {
+            Ok(turn) => turn.copy(offset, target.as_mut_slice()),
+            Err(_) => 0,
+        })
     }
 
     /// What has arrived so far as a tuple of read-only memoryviews, without a copy. Release them before the body goes
     /// on: until then calls that would change it raise BufferError.
     fn segments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Ok(turn) = self.body.handle.enter() else {
+        let Ok(turn) = self.body.look_in() else {
             return Ok(PyTuple::empty(py)); // from inside the source there is nothing to look at (E26)
         };
         let views = turn
@@ -329,23 +329,16 @@ impl Collector {
         PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The complete body: bytes or a PooledBuffer, as `result` says. Raises StateError while it is not complete.
+    /// The complete body: bytes or a PooledBuffer, as `result` says; the number of bytes where they went into the caller's
+    /// own memory. Raises StateError while it is not complete.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let mut turn = self.body.enter(py)?;
-        let result = match self.prefer {
-            Prefer::Exact => finish_bytes(py, &mut turn).map(Py::into_any).map_err(Failure::Status),
-            Prefer::Pooled => finish_pooled(py, &mut turn).map(Py::into_any),
-        };
-        result.map_err(|failure| match failure {
-            Failure::Raised(raised) => raised,
-            Failure::Status(error) => errors::of_status(py, error, &turn.info(), None),
-        })
+        self.finish_as(py, self.prefer == Prefer::Exact)
     }
 
     /// What has come so far as a PooledBuffer, after any error and before the end too. The collector then has nothing
     /// more; reset() lets it begin again.
     fn take_partial(&self, py: Python<'_>) -> PyResult<Py<PooledBuffer>> {
-        let buffer = self.with(py, |turn| turn.take_partial())?;
+        let buffer = self.with(py, |turn| self.body.take_partial(turn))?;
         Py::new(py, PooledBuffer::new(buffer))
     }
 
@@ -357,7 +350,7 @@ impl Collector {
     /// Asks the body to stop, from any thread: seen before and after the next call to the source, which then raises
     /// Cancelled. It does not interrupt a call that blocks.
     fn cancel(&self) {
-        lock(&self.body.cancel).trigger();
+        self.body.cancel();
     }
 
     /// Begins again for another body. Without options those of before hold; with any, all others are the defaults.
@@ -365,25 +358,19 @@ impl Collector {
     #[pyo3(signature = (**options))]
     fn reset(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let asked = match options {
-            Some(options) => Keywords::asked_of(options, self.prefer)?,
+            Some(options) => Keywords::asked_of("reset", options, self.prefer)?,
             None => lock(&self.asked).clone(),
         };
         asked.options.check().map_err(errors::invalid)?;
-        let cancel = new_cancel()?;
-        let options = core::Options {
-            cancel: Some(cancel.clone()),
-            ..asked.options.clone()
-        };
         let mut turn = self.body.enter(py)?;
         if turn.info().state == State::WindowOut {
             // SAFETY: nothing was filled.
             let handed_back = self.retire(py, &mut turn, |turn| unsafe { turn.commit(0) });
             handed_back.map_err(|error| errors::of_status(py, error, &turn.info(), None))?;
         }
-        turn.reset(Some(options)).map_err(errors::invalid)?;
+        self.body.restart(&mut turn, asked.options.clone())?;
         drop(turn);
         *lock(&self.asked) = asked;
-        *lock(&self.body.cancel) = cancel;
         let before = lock(&self.resume).take();
         drop(before);
         Ok(())
@@ -391,7 +378,7 @@ impl Collector {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self.resume.try_lock() {
-            Ok(resume) => resume.as_ref().map_or(Ok(()), |resume| resume.traverse(visit)),
+            Ok(resume) => resume.as_ref().map_or(Ok(()), |resume| resume.traverse(&visit)),
             Err(_) => Ok(()),
         }
     }

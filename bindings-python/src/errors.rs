@@ -41,14 +41,24 @@ pub(crate) fn of_status(py: Python<'_>, error: Error, info: &Info, partial: Opti
     built().unwrap_or_else(|failure| failure)
 }
 
-/// The exception for a source that has nothing now, with the collector to go on with.
-pub(crate) fn would_block(py: Python<'_>, info: &Info, collector: Bound<'_, PyAny>) -> PyErr {
+/// The StateError for a call that does not fit what this binding's objects are doing.
+pub(crate) fn state(py: Python<'_>, message: &str, received: u64) -> PyErr {
+    let built = || -> PyResult<PyErr> {
+        let facts = PyDict::new(py);
+        facts.set_item(intern!(py, "received"), received)?;
+        build(py, "StateError", message, &facts)
+    };
+    built().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for a source that has nothing now, with the collector to go on with by this call.
+pub(crate) fn would_block(py: Python<'_>, info: &Info, collector: Bound<'_, PyAny>, go_on: &str) -> PyErr {
     let built = || -> PyResult<PyErr> {
         let facts = PyDict::new(py);
         facts.set_item(intern!(py, "received"), info.received)?;
         facts.set_item(intern!(py, "collector"), collector)?;
         let message = format!(
-            "pending: the source has nothing more now ({} bytes came); go on with error.collector.read(source)",
+            "pending: the source has nothing more now ({} bytes came); go on with {go_on}",
             info.received
         );
         build(py, "WouldBlock", &message, &facts)

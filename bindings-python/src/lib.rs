@@ -2,25 +2,31 @@
 //! growth and errors is the engine's.
 //!
 //! ```text
-//! collect ──▶ Call ─┐                             ┌─ source   what kind of object it is
-//!                   ├─▶ Reading (drive) ─▶ Body ──┤─ window   its views, and what becomes of kept ones
-//! Collector.read ───┘    loops, no borrow         ├─ chunk    bytes-like objects as slices
+//! collect ──▶ Call ─┐                             ┌─ source   what kind of object it is (client: of HTTP clients)
+//! Collector.read ───┼─▶ Reading (drive) ─▶ Body ──┤─ window   its views, and what becomes of kept ones
+//! *_async ──▶ Step ─┘    the loop, no borrow      ├─ chunk    bytes-like objects as slices
 //!                        while Python runs        └─ answer   numbers and exceptions as answers
-//! results: bytes (memory.rs: filled in place) or PooledBuffer (buffer.rs)
+//! collect_fd ──────────▶ descriptor: the same without Python code
+//! results: bytes (memory.rs: filled in place), PooledBuffer (buffer.rs), or the caller's own memory
 //! ```
 
 mod answer;
+mod body;
 mod buffer;
 mod chunk;
+mod client;
 mod collect;
 mod collector;
+mod descriptor;
 mod drive;
 mod errors;
+mod file;
 mod info;
 mod memory;
 mod options;
 mod pool;
 mod source;
+mod step;
 mod window;
 
 /// The native part of brimful; import `brimful` instead.
@@ -29,13 +35,17 @@ mod _brimful {
     #[pymodule_export]
     use crate::buffer::PooledBuffer;
     #[pymodule_export]
-    use crate::collect::{collect, collect_pooled};
+    use crate::collect::{collect, collect_into, collect_pooled};
     #[pymodule_export]
     use crate::collector::Collector;
+    #[pymodule_export]
+    use crate::descriptor::{collect_fd, collect_fd_pooled};
     #[pymodule_export]
     use crate::info::{Info, PoolStats};
     #[pymodule_export]
     use crate::pool::Pool;
+    #[pymodule_export]
+    use crate::step::Step;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

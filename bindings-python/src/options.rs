@@ -1,11 +1,13 @@
 //! The options of a body as Python gives them.
 
+use crate::collector::Collector;
 use crate::memory;
-use crate::pool::size;
-use brimful_core::{Cancel, End, Options, Prefer};
+use crate::pool::{Pool, size};
+use brimful_core::{self as core, Cancel, End, Options, Prefer};
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 /// What was asked for: the engine's options, and whether `end` is to be chosen by the kind of source.
 #[derive(Clone)]
@@ -72,8 +74,8 @@ impl<'py> Keywords<'_, 'py> {
         Ok(Asked { options, end_by_source })
     }
 
-    /// The same from a dictionary, as `reset` takes it.
-    pub(crate) fn asked_of(dict: &Bound<'py, PyDict>, prefer: Prefer) -> PyResult<Asked> {
+    /// The same from a dictionary of keyword arguments, as `reset` and others take it.
+    pub(crate) fn asked_of(call: &str, dict: &Bound<'py, PyDict>, prefer: Prefer) -> PyResult<Asked> {
         const NAMES: [&str; 8] = [
             "length",
             "size_hint",
@@ -87,7 +89,7 @@ impl<'py> Keywords<'_, 'py> {
         for name in dict.keys() {
             if !NAMES.iter().any(|known| name.eq(known).unwrap_or(false)) {
                 return Err(PyTypeError::new_err(format!(
-                    "reset() has no option {name}; it has {}",
+                    "{call}() has no option {name}; it has {}",
                     NAMES.join(", ")
                 )));
             }
@@ -114,4 +116,49 @@ impl<'py> Keywords<'_, 'py> {
 /// A new cancel object (E24).
 pub(crate) fn new_cancel() -> PyResult<Cancel> {
     Cancel::new().ok_or_else(|| PyMemoryError::new_err("no memory for the collector"))
+}
+
+/// The keyword arguments of a collecting call besides the options of the body.
+#[derive(Default)]
+pub(crate) struct Around<'py> {
+    pub(crate) pool: Option<Bound<'py, Pool>>,
+    pub(crate) collector: Option<Bound<'py, Collector>>,
+    pub(crate) on_progress: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Around<'py> {
+    /// Takes them out of a call's own dictionary of keyword arguments; what is left are the options of the body.
+    pub(crate) fn taken_from(options: &Bound<'py, PyDict>) -> PyResult<Around<'py>> {
+        let py = options.py();
+        let take = |name: &Bound<'py, PyString>| -> PyResult<Option<Bound<'py, PyAny>>> {
+            let value = options.get_item(name)?;
+            if value.is_some() {
+                options.del_item(name)?;
+            }
+            Ok(value.filter(|value| !value.is_none()))
+        };
+        let around = Around {
+            pool: take(intern!(py, "pool"))?.map(Bound::cast_into).transpose()?,
+            collector: take(intern!(py, "collector"))?.map(Bound::cast_into).transpose()?,
+            on_progress: take(intern!(py, "on_progress"))?,
+        };
+        if around.collector.is_some() && (around.pool.is_some() || !options.is_empty()) {
+            return Err(other_options());
+        }
+        Ok(around)
+    }
+
+    pub(crate) fn engine_pool(&self) -> core::Pool {
+        engine_pool(self.pool.as_ref())
+    }
+}
+
+/// The pool that was given, or that of the process.
+pub(crate) fn engine_pool(pool: Option<&Bound<'_, Pool>>) -> core::Pool {
+    pool.map_or_else(core::Pool::process_default, |pool| pool.get().pool.clone())
+}
+
+/// The TypeError for options beside `collector=`.
+pub(crate) fn other_options() -> PyErr {
+    PyTypeError::new_err("with collector= the collector's own options and pool hold; give no others")
 }

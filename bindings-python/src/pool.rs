@@ -10,6 +10,8 @@ use pyo3::types::{PyBool, PyInt};
 ///
 /// max_retained: the most bytes that lie in the pool for the next body (default 64 MiB).
 /// limit: the most bytes of every body on this pool whose own options name no limit (default None).
+/// budget: the most writable bytes that all bodies on this pool may hold at once (default None). A body that needs more
+/// raises BudgetError at once, with nothing changed: the same call may be made again later.
 /// idle: seconds after which memory that lies unused is given back, at the pool's next use (default 10).
 /// scrub: whether windows that only C code writes into are cleared too before they are shown.
 /// memory: "auto" for blocks that grow in place where the system has them, "list" for heap blocks only.
@@ -23,9 +25,10 @@ pub(crate) struct Pool {
 #[pymethods]
 impl Pool {
     #[new]
-    #[pyo3(signature = (*, max_retained = None, limit = None, idle = None, scrub = false, memory = "auto"))]
+    #[pyo3(signature = (*, max_retained = None, budget = None, limit = None, idle = None, scrub = false, memory = "auto"))]
     fn new(
         max_retained: Option<&Bound<'_, PyAny>>,
+        budget: Option<&Bound<'_, PyAny>>,
         limit: Option<&Bound<'_, PyAny>>,
         idle: Option<f64>,
         scrub: bool,
@@ -34,6 +37,7 @@ impl Pool {
         let default = PoolOptions::default();
         let options = PoolOptions {
             max_retained: size("max_retained", max_retained)?.unwrap_or(default.max_retained),
+            budget: size("budget", budget)?,
             limit: size("limit", limit)?,
             idle_milliseconds: idle.map_or(Ok(default.idle_milliseconds), milliseconds)?,
             scrub,
@@ -46,7 +50,6 @@ impl Pool {
                     )));
                 }
             },
-            ..default
         };
         let pool = core::Pool::new(options).ok_or_else(|| PyMemoryError::new_err("no memory for the pool"))?;
         Ok(Pool { pool })

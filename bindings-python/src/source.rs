@@ -2,39 +2,180 @@
 //! look-up that misses costs more than joining a whole small body (measured: 300 to 390 ns).
 
 use crate::options::Asked;
-use brimful_core::End;
+use crate::{client, file};
+use brimful_core::{self as core, End};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple, PyType};
-use pyo3::{ffi, intern};
+use pyo3::{PyTraverseError, PyVisit, ffi, intern};
 use std::sync::Mutex;
 
-/// How a source is asked.
+/// What a source is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// It is the body: bytes-like.
     Bytes,
-    /// An `http.client.HTTPResponse`, by `readinto`; its own count of what is to come is enforced.
+    /// `requests.Response`, by `iter_content`.
+    Requests,
+    /// `httpx.Response`, by `iter_bytes` or `aiter_bytes`.
+    Httpx,
+    /// `aiohttp.ClientResponse`, by the stream reader that is its `content`.
+    Aiohttp,
+    /// A Starlette request, by its `stream()`.
+    Starlette,
+    /// `http.client.HTTPResponse`, by `readinto`; its own count of what is to come is enforced.
     Http,
     /// `readinto(window)`.
     ReadInto,
+    /// The same, and `length_remaining` says how much is left (urllib3's responses).
+    Sized,
     /// `readinto(window)` of a built-in type, which shows the window to no Python code (E49).
     BuiltIn,
+    /// `recv_into(window)`.
+    Receive,
+    /// The same of the built-in socket.
+    Socket,
     /// `read(n)`.
     Read,
     /// `source(window)`.
     Call,
     /// An iterable of bytes-like chunks.
     Iterate,
+    /// An asynchronous iterable.
+    AsyncIterate,
+    /// Both.
+    EitherIterate,
     /// A text file, which is refused.
     Text,
 }
 
+/// How a source is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// `asked(window)`.
+    Call,
+    /// `asked.readinto(window)`, `asked.recv_into(window)`.
+    Method(Method),
+    /// `asked(source, window)`: the built-in type's own method, whatever the object has under its name.
+    BuiltIn,
+    /// `asked.read(n)`.
+    Read,
+    /// The iterator's next chunk.
+    Chunks,
+    /// The same, awaited.
+    AsyncChunks,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Method {
+    ReadInto,
+    ReceiveInto,
+}
+
+impl Method {
+    pub(crate) fn text(self, py: Python<'_>) -> &Bound<'_, PyString> {
+        match self {
+            Method::ReadInto => intern!(py, "readinto"),
+            Method::ReceiveInto => intern!(py, "recv_into"),
+        }
+    }
+}
+
+/// A source that is ready to be asked.
+pub(crate) struct Opened {
+    pub(crate) way: Way,
+    /// Whose next chunk is asked for.
+    pub(crate) iterator: Option<Py<PyAny>>,
+    /// What is called, where it is not the source itself.
+    pub(crate) asked: Option<Py<PyAny>>,
+}
+
+impl Opened {
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.iterator)?;
+        visit.call(&self.asked)
+    }
+}
+
+impl Kind {
+    /// Whether the source fills windows itself.
+    pub(crate) fn shows_windows(self) -> bool {
+        use Kind::{BuiltIn, Call, Http, ReadInto, Receive, Sized, Socket};
+        matches!(self, Http | ReadInto | Sized | BuiltIn | Receive | Socket | Call)
+    }
+
+    /// Whether only a built-in type sees the windows.
+    pub(crate) fn is_built_in(self) -> bool {
+        matches!(self, Kind::BuiltIn | Kind::Socket)
+    }
+
+    fn way(self, awaits: bool) -> Way {
+        match self {
+            Kind::Call => Way::Call,
+            Kind::Http | Kind::ReadInto | Kind::Sized => Way::Method(Method::ReadInto),
+            Kind::Receive => Way::Method(Method::ReceiveInto),
+            Kind::BuiltIn | Kind::Socket => Way::BuiltIn,
+            Kind::Read | Kind::Aiohttp => Way::Read,
+            Kind::AsyncIterate | Kind::Starlette => Way::AsyncChunks,
+            Kind::EitherIterate if awaits => Way::AsyncChunks,
+            Kind::Bytes | Kind::Requests | Kind::Httpx | Kind::Iterate | Kind::EitherIterate | Kind::Text => {
+                Way::Chunks
+            }
+        }
+    }
+
+    /// A source whose iterator was made in an earlier call.
+    pub(crate) fn opened_again(self, iterator: Py<PyAny>, awaits: bool) -> Opened {
+        let is_async = Python::attach(|py| {
+            let iterator = iterator.bind(py);
+            self == Kind::Httpx && matches!(iterator.getattr_opt(intern!(py, "__anext__")), Ok(Some(_)))
+        });
+        Opened {
+            way: if is_async { Way::AsyncChunks } else { self.way(awaits) },
+            iterator: Some(iterator),
+            asked: None,
+        }
+    }
+}
+
+/// Makes a source ready to be asked: its iterator where it is one, or what of it is called.
+pub(crate) fn open(source: &Bound<'_, PyAny>, kind: Kind, awaits: bool) -> PyResult<Opened> {
+    let py = source.py();
+    let iterate = |iterable: Bound<'_, PyAny>| iterable.try_iter().map(|iterator| iterator.into_any().unbind());
+    let iterate_async = |iterable: Bound<'_, PyAny>| iterable.call_method0(intern!(py, "__aiter__")).map(Bound::unbind);
+    let (mut way, mut iterator, mut asked) = (kind.way(awaits), None, None);
+    match kind {
+        Kind::Iterate => iterator = Some(iterate(source.clone())?),
+        Kind::EitherIterate if way == Way::Chunks => iterator = Some(iterate(source.clone())?),
+        Kind::EitherIterate | Kind::AsyncIterate => iterator = Some(iterate_async(source.clone())?),
+        Kind::Requests => iterator = Some(iterate(client::iter_content(source)?)?),
+        Kind::Httpx if awaits && client::is_asynchronous(source)? => {
+            way = Way::AsyncChunks;
+            iterator = Some(iterate_async(source.call_method0(intern!(py, "aiter_bytes"))?)?);
+        }
+        Kind::Httpx => iterator = Some(iterate(source.call_method0(intern!(py, "iter_bytes"))?)?),
+        Kind::Starlette => iterator = Some(iterate_async(source.call_method0(intern!(py, "stream"))?)?),
+        Kind::Aiohttp => asked = Some(source.getattr(intern!(py, "content"))?.unbind()),
+        Kind::BuiltIn => asked = Some(source.get_type().getattr(intern!(py, "readinto"))?.unbind()),
+        Kind::Socket => asked = Some(built_in_receive(py)?.clone_ref(py)),
+        _ => {}
+    }
+    Ok(Opened { way, iterator, asked })
+}
+
+/// `recv_into` of the type that `socket.socket` is a Python class over.
+fn built_in_receive(py: Python<'_>) -> PyResult<&Py<PyAny>> {
+    static RECEIVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    RECEIVE.get_or_try_init(py, || {
+        Ok(py.import("_socket")?.getattr("socket")?.getattr("recv_into")?.unbind())
+    })
+}
+
 /// The kind of this source.
 ///
-/// Raises TypeError for what is none, and for text files.
-pub(crate) fn recognise(source: &Bound<'_, PyAny>) -> PyResult<Kind> {
+/// Raises TypeError for what is none, for text files, and for asynchronous sources where nothing can be awaited.
+pub(crate) fn recognise(source: &Bound<'_, PyAny>, awaits: bool) -> PyResult<Kind> {
     let kind = if source.is_exact_instance_of::<PyBytes>() || source.is_exact_instance_of::<PyByteArray>() {
         Kind::Bytes
     } else if source.is_exact_instance_of::<PyList>() || source.is_exact_instance_of::<PyTuple>() {
@@ -49,6 +190,14 @@ pub(crate) fn recognise(source: &Bound<'_, PyAny>) -> PyResult<Kind> {
     if kind == Kind::Text {
         let message = format!(
             "a source must give bytes, and {} is a text file; open it in binary mode (\"rb\"), or use its .buffer",
+            source.get_type()
+        );
+        return Err(PyTypeError::new_err(message));
+    }
+    if !awaits && matches!(kind, Kind::Aiohttp | Kind::Starlette | Kind::AsyncIterate) {
+        let message = format!(
+            "{} is an asynchronous source; read it with `await` and collect_async(), collect_pooled_async(), \
+             collect_into_async() or Collector.read_async()",
             source.get_type()
         );
         return Err(PyTypeError::new_err(message));
@@ -94,15 +243,22 @@ fn examine(source: &Bound<'_, PyAny>, of_type: Bound<'_, PyType>) -> PyResult<Ki
     if has(source, "readinto")? {
         return Ok(Kind::ReadInto);
     }
+    if has(source, "recv_into")? {
+        return Ok(Kind::Receive);
+    }
     if has(source, "read")? {
         return Ok(Kind::Read);
     }
     let kind = if source.is_callable() {
         Kind::Call
-    } else if has(&of_type, "__iter__")? || has(&of_type, "__getitem__")? {
-        Kind::Iterate
     } else {
-        return Err(not_a_source(source, &of_type));
+        let iterates = has(&of_type, "__iter__")? || has(&of_type, "__getitem__")?;
+        match (iterates, has(&of_type, "__aiter__")?) {
+            (true, false) => Kind::Iterate,
+            (true, true) => Kind::EitherIterate,
+            (false, true) => Kind::AsyncIterate,
+            (false, false) => return Err(not_a_source(source, &of_type)),
+        }
     };
     if !has(&of_type, "__getattr__")? {
         remember(of_type, kind);
@@ -123,6 +279,9 @@ fn kind_of_type(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyRes
     if is_http_response(of_type)? {
         return Ok(Some(Kind::Http));
     }
+    if let Some(kind) = client::of_type(of_type)? {
+        return Ok(Some(kind));
+    }
     let io = io_types(py)?;
     if of_type.is_subclass(io.text.bind(py))? {
         return Ok(Some(Kind::Text));
@@ -130,8 +289,15 @@ fn kind_of_type(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyRes
     if io.built_in.iter().any(|known| known.is(of_type)) {
         return Ok(Some(Kind::BuiltIn));
     }
+    if is_socket(of_type)? {
+        return Ok(Some(Kind::Socket));
+    }
     if has(of_type, "readinto")? {
-        return Ok(Some(Kind::ReadInto));
+        let sized = has(source, "length_remaining")?;
+        return Ok(Some(if sized { Kind::Sized } else { Kind::ReadInto }));
+    }
+    if has(of_type, "recv_into")? {
+        return Ok(Some(Kind::Receive));
     }
     Ok(has(of_type, "read")?.then_some(Kind::Read))
 }
@@ -140,6 +306,14 @@ fn kind_of_type(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyRes
 fn is_http_response(of_type: &Bound<'_, PyType>) -> PyResult<bool> {
     match imported(of_type.py(), "http.client")? {
         Some(client) => of_type.is_subclass(&client.getattr(intern!(of_type.py(), "HTTPResponse"))?),
+        None => Ok(false),
+    }
+}
+
+/// Subclasses are none: theirs may be Python code (`ssl.SSLSocket`).
+fn is_socket(of_type: &Bound<'_, PyType>) -> PyResult<bool> {
+    match imported(of_type.py(), "socket")? {
+        Some(socket) => Ok(of_type.is(&socket.getattr(intern!(of_type.py(), "socket"))?)),
         None => Ok(false),
     }
 }
@@ -170,19 +344,15 @@ fn io_types(py: Python<'_>) -> PyResult<&IoTypes> {
     })
 }
 
-fn has(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+pub(crate) fn has(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     Ok(object.getattr_opt(name)?.is_some_and(|value| !value.is_none()))
 }
 
 fn not_a_source(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyErr {
-    const EXPECTED: &str = "expected bytes-like, an object with readinto() or read(), a callable f(window) -> int | None, \
-                            or an iterable of bytes-like chunks";
+    const EXPECTED: &str = "expected bytes-like, a response of an HTTP client, an object with readinto(), recv_into() or \
+                            read(), a callable f(window) -> int | None, or an iterable of bytes-like chunks";
     let hint = if source.is_instance_of::<PyString>() {
         "; encode text first"
-    } else if has(of_type, "__aiter__").unwrap_or(false) {
-        "; an asynchronous iterable has to be read with `async for` and written to a Collector"
-    } else if has(of_type, "recv_into").unwrap_or(false) {
-        "; give a socket's recv_into, or its makefile(\"rb\")"
     } else {
         ""
     };
@@ -190,19 +360,32 @@ fn not_a_source(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyErr
 }
 
 /// Completes the options by what the source says of itself: the length that HTTP announced, how its end is seen, and
-/// how large a bytes-like object is.
-pub(crate) fn complete_options(asked: &mut Asked, kind: Kind, source: &Bound<'_, PyAny>) -> PyResult<()> {
+/// about how large it is.
+pub(crate) fn complete_options(
+    asked: &mut Asked,
+    kind: Kind,
+    source: &Bound<'_, PyAny>,
+    pool: &core::Pool,
+) -> PyResult<()> {
     let options = &mut asked.options;
-    match kind {
-        Kind::Http if options.length.is_none() => options.length = announced(source)?,
-        Kind::Bytes if options.size_hint.is_none() => options.size_hint = source.len().ok().map(|length| length as u64),
-        _ => {}
+    if options.length.is_none() {
+        match kind {
+            Kind::Http => options.length = announced(source)?,
+            Kind::Requests | Kind::Httpx | Kind::Aiohttp | Kind::Starlette | Kind::Sized => {
+                client::complete_options(options, kind, source, pool);
+            }
+            _ if options.size_hint.is_some() => {}
+            Kind::Bytes => options.size_hint = source.len().ok().map(|length| length as u64),
+            Kind::BuiltIn | Kind::ReadInto => options.size_hint = file::rest(source),
+            _ => {}
+        }
     }
     if asked.end_by_source && options.length.is_some() {
         let asks_for_the_end = match kind {
-            Kind::Bytes | Kind::Iterate => true,
+            Kind::Bytes | Kind::Iterate | Kind::AsyncIterate | Kind::EitherIterate => true,
+            Kind::Requests | Kind::Httpx | Kind::Starlette => true,
             Kind::ReadInto | Kind::BuiltIn | Kind::Read => is_file(source)?,
-            Kind::Http | Kind::Call | Kind::Text => false,
+            Kind::Http | Kind::Sized | Kind::Aiohttp | Kind::Receive | Kind::Socket | Kind::Call | Kind::Text => false,
         };
         options.end = if asks_for_the_end { End::Eof } else { End::Length };
     }

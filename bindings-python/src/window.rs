@@ -2,7 +2,8 @@
 //! that it was meant for, the exporter gets the memory for good and the body goes on elsewhere: a kept view can
 //! neither change a result nor reach another body.
 
-use crate::collector::Body;
+use crate::body::Body;
+use crate::chunk::View;
 use brimful_core::{Quarantined, Turn, Window};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -23,6 +24,8 @@ enum Memory {
     Body(Arc<Body>),
     /// Memory that the body has left to the views.
     Left(Quarantined),
+    /// The caller's own memory: what its views show and change is the caller's.
+    Target(Arc<View>),
     /// Nothing more: `arrived` holds the body, or it had nothing to leave.
     Nothing,
 }
@@ -97,11 +100,15 @@ impl Exporter {
     }
 
     /// Leaves the memory of the last window to its views, if there are any. True: this exporter is not used again.
-    pub(crate) fn leave(&self, turn: &mut Turn<'_>) -> bool {
+    pub(crate) fn leave(&self, body: &Body, turn: &mut Turn<'_>) -> bool {
         if !self.is_kept() {
             return false;
         }
-        let left = turn.quarantine().map_or(Memory::Nothing, Memory::Left);
+        let left = match (turn.quarantine(), body.target()) {
+            (Some(left), _) => Memory::Left(left),
+            (None, Some(target)) => Memory::Target(target),
+            (None, None) => Memory::Nothing,
+        };
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let body = core::mem::replace(&mut *memory, left);
         drop(memory);
@@ -135,7 +142,8 @@ impl Exporter {
             reason = "a window lies in the address space, at most isize::MAX bytes"
         )]
         // SAFETY: the view is the interpreter's to fill. A window is writable, cleared where interpreted code sees it,
-        // and lives as long as this exporter, which the view holds: `memory` holds the body, or the block it left.
+        // and lives as long as this exporter, which the view holds: `memory` holds the body, the block it left, or the
+        // caller's memory.
         // What has arrived is only read, and lies still while its views are counted.
         let failed = unsafe {
             ffi::PyBuffer_FillInfo(

@@ -1,7 +1,24 @@
 """Reads a whole body (an HTTP response, an upload, a file, chunks) into memory: into memory that is recycled, looked at
-in place (`collect_pooled`), or into `bytes` (`collect`); step by step with a `Collector`; with limits on every path."""
+in place (`collect_pooled`), into `bytes` (`collect`), or into memory of yours (`collect_into`); from sources that are
+awaited (`collect_async` and the like), from file descriptors (`collect_fd`); step by step with a `Collector`; with limits
+on every path."""
 
-from ._brimful import Collector, Info, Pool, PooledBuffer, PoolStats, __version__, collect, collect_pooled
+from typing import TYPE_CHECKING
+
+from ._async import collect_async, collect_into_async, collect_pooled_async
+from ._brimful import (
+    Collector,
+    Info,
+    Pool,
+    PooledBuffer,
+    PoolStats,
+    __version__,
+    collect,
+    collect_fd,
+    collect_fd_pooled,
+    collect_into,
+    collect_pooled,
+)
 from ._errors import (
     BudgetError,
     Cancelled,
@@ -16,8 +33,23 @@ from ._errors import (
     WouldBlock,
 )
 
+if TYPE_CHECKING:
+    from ._protocol import BufferedProtocol
+else:
+
+    def __getattr__(name):
+        """BufferedProtocol needs asyncio, which is not imported before."""
+        if name == "BufferedProtocol":
+            from ._protocol import BufferedProtocol
+
+            globals()[name] = BufferedProtocol
+            return BufferedProtocol
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "BudgetError",
+    "BufferedProtocol",
     "Cancelled",
     "Collector",
     "ContractError",
@@ -35,5 +67,11 @@ __all__ = [
     "WouldBlock",
     "__version__",
     "collect",
+    "collect_async",
+    "collect_fd",
+    "collect_fd_pooled",
+    "collect_into",
+    "collect_into_async",
     "collect_pooled",
+    "collect_pooled_async",
 ]

@@ -1,10 +1,36 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, Unpack, final, type_check_only
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    final,
+    overload,
+    type_check_only,
+)
 
 from typing_extensions import Buffer
 
-__all__ = ["PooledBuffer", "collect", "collect_pooled", "Collector", "Info", "PoolStats", "Pool", "__version__"]
+from ._async import _AsyncSource
+
+__all__ = [
+    "PooledBuffer",
+    "collect",
+    "collect_into",
+    "collect_pooled",
+    "Collector",
+    "collect_fd",
+    "collect_fd_pooled",
+    "Info",
+    "PoolStats",
+    "Pool",
+    "_Step",
+    "__version__",
+]
 
 __version__: str
 
@@ -16,9 +42,33 @@ class _ReadsInto(Protocol):
 class _Reads(Protocol):
     def read(self, size: int, /) -> Buffer | None: ...
 
+@type_check_only
+class _ReceivesInto(Protocol):
+    def recv_into(self, buffer: memoryview, /) -> int: ...
+
+@type_check_only
+class _IteratesContent(Protocol):
+    def iter_content(self, chunk_size: int, /) -> Iterator[Any]: ...
+
+@type_check_only
+class _IteratesBytes(Protocol):
+    def iter_bytes(self) -> Iterator[bytes]: ...
+
+@type_check_only
+class _HasFileno(Protocol):
+    def fileno(self) -> int: ...
+
 _Source: TypeAlias = (
-    Buffer | _ReadsInto | _Reads | Callable[[memoryview], SupportsIndex | None] | Iterable[Buffer | None]
+    Buffer
+    | _ReadsInto
+    | _ReceivesInto
+    | _Reads
+    | _IteratesContent
+    | _IteratesBytes
+    | Callable[[memoryview], SupportsIndex | None]
+    | Iterable[Buffer | None]
 )
+_Progress: TypeAlias = Callable[[int, int | None], object]
 _End: TypeAlias = Literal["auto", "length", "eof"]
 
 @type_check_only
@@ -32,6 +82,12 @@ class _Options(TypedDict, total=False):
     first_block: SupportsIndex | None
     max_window: SupportsIndex | None
 
+@type_check_only
+class _CallOptions(_Options, total=False):
+    pool: Pool | None
+    on_progress: _Progress | None
+    collector: Collector | None
+
 def collect(
     source: _Source,
     *,
@@ -44,6 +100,7 @@ def collect(
     first_block: SupportsIndex | None = None,
     max_window: SupportsIndex | None = None,
     pool: Pool | None = None,
+    on_progress: _Progress | None = None,
     collector: Collector | None = None,
 ) -> bytes: ...
 def collect_pooled(
@@ -58,8 +115,12 @@ def collect_pooled(
     first_block: SupportsIndex | None = None,
     max_window: SupportsIndex | None = None,
     pool: Pool | None = None,
+    on_progress: _Progress | None = None,
     collector: Collector | None = None,
 ) -> PooledBuffer: ...
+def collect_into(source: _Source, target: Buffer, **options: Unpack[_CallOptions]) -> int: ...
+def collect_fd(fd: int | _HasFileno, **options: Unpack[_CallOptions]) -> bytes: ...
+def collect_fd_pooled(fd: int | _HasFileno, **options: Unpack[_CallOptions]) -> PooledBuffer: ...
 @final
 class Collector:
     def __new__(
@@ -79,6 +140,7 @@ class Collector:
     @property
     def complete(self) -> bool: ...
     def read(self, source: _Source) -> bool: ...
+    def read_async(self, source: _AsyncSource) -> Coroutine[Any, Any, bool]: ...
     def write(self, chunk: Buffer) -> int: ...
     def end(self) -> None: ...
     def reserve(self, want: SupportsIndex | None = None) -> memoryview: ...
@@ -96,6 +158,10 @@ class PooledBuffer:
     @property
     def truncated(self) -> bool: ...
     def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> PooledBuffer: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def segments(self) -> tuple[memoryview, ...]: ...
@@ -116,6 +182,7 @@ class Pool:
         cls,
         *,
         max_retained: SupportsIndex | None = None,
+        budget: SupportsIndex | None = None,
         limit: SupportsIndex | None = None,
         idle: float | None = None,
         scrub: bool = False,
@@ -124,6 +191,18 @@ class Pool:
     def stats(self) -> PoolStats: ...
     def trim(self, keep: SupportsIndex | None = None) -> int: ...
     def close(self) -> None: ...
+
+@final
+class _Step:
+    def __new__(
+        cls, source: _AsyncSource, result: str, target: Buffer | None, options: _CallOptions
+    ) -> _Step: ...
+    @property
+    def complete(self) -> bool: ...
+    def start(self) -> Any: ...
+    def send(self, given: Any) -> Any: ...
+    def throw(self, raised: Any) -> Any: ...
+    def finish(self, result: str) -> Any: ...
 
 @final
 class Info:
