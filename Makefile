@@ -20,7 +20,7 @@ VENV := .venv/bin
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check vectors dist install clean rust library
+.PHONY: help demo test check vectors bench dist install clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -42,6 +42,9 @@ check: build/tools.done build/python.done build/types.done  ## Formatting, lints
 	$(VENV)/python -m mypy.stubtest brimful --allowlist bindings-python/stubtest-allowlist.txt
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
+
+bench: build/c.done  ## What a small body costs in C, beside the usual ways
+	@$(MAKE) --no-print-directory -C tests/c overhead PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
 
 dist: build/python.done build/node.done build/c.done  ## Lay the wheel, the npm package and the C tree under dist/
 	@ls -1 dist/*.whl dist/*.tgz dist/prefix/lib/libbrimful.* dist/prefix/include/*.h dist/prefix/lib/pkgconfig/*.pc
