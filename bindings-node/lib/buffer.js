@@ -115,6 +115,8 @@ class PooledBuffer {
 
   #pieces() {
     const handle = this.#handle()
+    // None is empty unless somebody has taken its memory away.
+    if (this.#segments?.some((segment) => segment.length === 0)) throw failure('contract')
     this.#segments ??= readSegments(
       (index) => check(native.bufferShow(handle, index)),
       (offset, target) => check(native.bufferCopy(handle, offset, target)),
@@ -175,9 +177,12 @@ function readSegments(show, copy, begin = 0, length = Infinity) {
 
 function check(code) {
   if (code >= 0) return code
-  const name = native.statusName(code)
+  throw failure(native.statusName(code))
+}
+
+function failure(name) {
   const why = name === 'contract' ? 'an ArrayBuffer of the body was detached by its viewer; its bytes are gone' : 'the buffer could not do this'
-  throw new BrimfulError(`${name}: ${why}`, { code: codeOf(name) })
+  return new BrimfulError(`${name}: ${why}`, { code: codeOf(name) })
 }
 
 /** The buffer behind a handle; its statistics have just been left in the shared numbers. */
@@ -190,19 +195,17 @@ const makeBuffer = (handle) => new PooledBuffer(KEY, handle)
 function makeOwnBuffer(handle) {
   const info = readInfo()
   try {
-    const segments = []
-    while (check(native.bufferShow(handle, segments.length)) === 1) {
-      const id = numbers[0]
-      const offset = numbers[1]
-      const length = numbers[2]
-      if (id > 0) {
-        segments.push(Buffer.from(moveOut(id), offset, length))
-      } else {
-        const piece = Buffer.alloc(length)
-        check(native.bufferCopy(handle, offset, piece))
-        segments.push(piece)
-      }
+    const pieces = []
+    while (check(native.bufferShow(handle, pieces.length)) === 1) {
+      const [id, offset, length] = numbers
+      pieces.push({ id, offset, length })
     }
+    // What lies in no block is copied first, which looks at all of the body.
+    for (const piece of pieces.filter(({ id }) => id === 0)) {
+      piece.copy = Buffer.alloc(piece.length)
+      check(native.bufferCopy(handle, piece.offset, piece.copy))
+    }
+    const segments = pieces.map(({ id, offset, length, copy }) => copy ?? Buffer.from(moveOut(id), offset, length))
     return new PooledBuffer(KEY, -1, info, { segments })
   } finally {
     native.bufferRelease(handle, 1)

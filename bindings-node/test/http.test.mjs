@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { get, request as httpRequest } from 'node:http'
+import { Agent, get, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { Collector, collect, collectPooled } from 'brimful'
+import { Collector, collect, collectInto, collectPooled } from 'brimful'
 import { assertPainted, code, errorOf, painted, serving } from './helpers.mjs'
 
 const SIZE = 1_000_000
@@ -118,24 +118,55 @@ test('a message that was read in part is not held to its length any more', async
   assert.deepEqual(Buffer.concat([head, await collect(answer)]), painted(SIZE))
 })
 
-test('a request above the limit stays whole, and its client reads the 413', async (t) => {
-  let seen
-  const { url } = await serving(t, async (request, response) => {
-    seen = await collect(request, { limit: 1000 }).catch((error) => error)
-    assert.equal(request.destroyed, false)
-    response.writeHead(413, { connection: 'close' }).end('too large')
-  })
-  for (const headers of [{ 'content-length': SIZE }, { 'transfer-encoding': 'chunked' }]) {
-    const request = httpRequest(url, { method: 'POST', headers })
-    request.on('error', () => {}) // the server may close before all of the body was written
-    const answered = once(request, 'response')
-    request.end(painted(SIZE))
-    const [answer] = await answered
-    assert.equal(answer.statusCode, 413)
-    assert.equal(String(await collect(answer)), 'too large')
-    assert.equal(seen.code, 'ERR_BRIMFUL_LIMIT')
-    assert.equal(seen.received === 0, 'content-length' in headers)
+test('a request above the limit stays whole, and its client reads the 413, by 1 byte and by 10 MB (H45)', async (t) => {
+  const limit = 100_000
+  const ways = { collect, collectPooled, collectInto: (request, options) => collectInto(request, Buffer.alloc(limit), options) }
+  for (const [name, read] of Object.entries(ways)) {
+    let seen
+    const { url } = await serving(t, async (request, response) => {
+      seen = await read(request, { limit }).catch((error) => error)
+      assert.equal(request.destroyed, false)
+      assert.equal(request.isPaused(), true)
+      response.writeHead(413, { connection: 'close' }).end('too large')
+    })
+    for (const over of [1, 10_000_000]) {
+      for (const headers of [{ 'content-length': limit + over }, { 'transfer-encoding': 'chunked' }]) {
+        const where = `${name}, ${over} bytes too many, ${Object.keys(headers)}`
+        const request = httpRequest(url, { method: 'POST', headers })
+        request.on('error', () => {}) // the server may close before all of the body was written
+        const answered = once(request, 'response')
+        request.end(painted(limit + over))
+        const [answer] = await answered
+        assert.equal(answer.statusCode, 413, where)
+        assert.equal(String(await collect(answer)), 'too large', where)
+        assert.equal(seen.code, 'ERR_BRIMFUL_LIMIT', where)
+        assert.equal(seen.received === 0, 'content-length' in headers, where)
+      }
+    }
   }
+})
+
+test('a request with a limit on a connection that is kept: the next one is served too', async (t) => {
+  const { url } = await serving(t, async (request, response) => {
+    try {
+      response.end(String((await collect(request, { limit: 10 })).length))
+    } catch {
+      response.writeHead(413).end()
+      request.resume()
+    }
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const sockets = new Set()
+  for (const length of [10, 11, 5, 50_000, 10]) {
+    const request = httpRequest(url, { method: 'POST', agent })
+    request.on('socket', (socket) => sockets.add(socket))
+    request.end(painted(length))
+    const [answer] = await once(request, 'response')
+    assert.equal(answer.statusCode, length > 10 ? 413 : 200)
+    assert.equal(String(await collect(answer)), length > 10 ? '' : String(length))
+  }
+  assert.equal(sockets.size, 1)
 })
 
 test('a request is read whole, and the connection is kept', async (t) => {
