@@ -2,6 +2,7 @@
 
 use crate::memory::{MemoryRef, PAGE, Raw};
 use crate::pool::Pool;
+use smallvec::SmallVec;
 
 /// Where a block goes back to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,9 @@ pub(crate) struct Block {
     /// When it came back to the pool, in milliseconds.
     pub(crate) stamp: u64,
 }
+
+/// The blocks of a body: most bodies have one. Blocks are large to move, so they are put straight into such a list.
+pub(crate) type Blocks = SmallVec<[Block; 1]>;
 
 // SAFETY: a block is memory that belongs to whoever holds the block; `Memory` is Send and Sync.
 unsafe impl Send for Block {}
@@ -93,6 +97,7 @@ impl Block {
     }
 
     /// Gives the block back to where it came from.
+    #[inline]
     pub(crate) fn release(mut self, pool: &Pool, exact: &MemoryRef) {
         if self.leaked {
             return;

@@ -7,15 +7,15 @@
 //!                                                                                       last block was full (E10)
 //! ```
 
-use crate::block::{Block, Home};
+use crate::block::{Block, Blocks, Home};
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
 use crate::memory::{self, EXACT_ALIGN, MemoryRef, Raw};
-use crate::pool::{Pool, Rented};
+use crate::options::{Options, Prefer};
+use crate::pool::Pool;
 use crate::source::Window;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
-use smallvec::SmallVec;
 
 /// What a body has cost so far (E51).
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,26 +37,61 @@ impl Tally {
     fn let_go(&mut self, bytes: usize) {
         self.held -= bytes as u64;
     }
+
+    /// Counts a block that was rented.
+    fn count(&mut self, block: &mut Block, fresh: bool) {
+        self.rents += 1;
+        if fresh {
+            self.allocations += 1;
+            self.allocated_bytes += block.touched as u64;
+        }
+        block.counted = if block.raw.lazy { 0 } else { block.raw.capacity };
+        self.hold(block.counted);
+    }
 }
 
-/// Where a body's memory comes from, and how large its blocks are to be.
+/// Where a body's memory comes from, and what says how large its blocks are to be.
 #[derive(Clone, Copy)]
 pub(crate) struct Supply<'a> {
     pub(crate) pool: &'a Pool,
     pub(crate) exact: &'a MemoryRef,
-    /// The first block is a piece of the exact result's memory, of this size.
-    pub(crate) first_is_exact: bool,
-    pub(crate) first: usize,
-    /// More was announced than may be taken at once: a first step of `first` is not where the body ends.
-    pub(crate) outgrows: bool,
-    pub(crate) first_block: u64,
-    /// Zero bytes that are to be readable behind the result (E4).
-    pub(crate) padding: usize,
+    options: &'a Options,
 }
 
 impl<'a> Supply<'a> {
+    pub(crate) fn new(pool: &'a Pool, options: &'a Options) -> Supply<'a> {
+        let exact = options.exact_memory();
+        Supply { pool, exact, options }
+    }
+
+    fn announced(self) -> Option<u64> {
+        self.options.length.or(self.options.size_hint)
+    }
+
+    /// Whether the first block is a piece of the exact result's memory.
+    fn first_is_exact(self) -> bool {
+        let fits = |announced| announced > 0 && announced <= self.options.max_prealloc;
+        self.options.prefer == Prefer::Exact && self.announced().is_some_and(fits)
+    }
+
+    /// The size of the first block.
+    fn first(self) -> usize {
+        growth::first(self.announced(), self.options.max_prealloc, self.options.first_block)
+    }
+
+    /// Whether more was announced than may be taken at once: a first step of `first` is not where the body ends.
+    fn outgrows(self) -> bool {
+        self.announced()
+            .is_some_and(|announced| announced > self.options.max_prealloc)
+    }
+
+    /// Zero bytes that are to be readable behind the result (E4).
+    pub(crate) fn padding(self) -> usize {
+        self.options.padding as usize
+    }
+
     /// The memory that a block came from; `None`: the caller's own.
-    fn memory_of(&self, block: &Block) -> Option<&'a MemoryRef> {
+    fn memory_of(self, block: &Block) -> Option<&'a MemoryRef> {
         match block.home {
             Home::Pool => Some(self.pool.memory()),
             Home::Exact => Some(self.exact),
@@ -67,7 +102,7 @@ impl<'a> Supply<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct Body {
-    pub(crate) blocks: SmallVec<[Block; 1]>,
+    pub(crate) blocks: Blocks,
     /// The side window (E10): a block that is neither granted nor charged to a budget, since it is there to see the end.
     pub(crate) side: Option<Block>,
     /// The side window where only 1 byte may come, which never counts as the body's: it shows that there is one.
@@ -141,7 +176,7 @@ impl Body {
             && let Some(mut side) = self.side.take()
         {
             self.length -= waiting;
-            self.land_copy(supply, side.bytes());
+            self.land_copy(supply.pool, side.bytes());
             self.tally.copied += waiting as u64;
             side.used = 0;
             self.side = Some(side);
@@ -175,19 +210,19 @@ impl Body {
         if self.blocks.len() == 1 && last_pooled && profile.grows && small && used <= growth::MOST_MOVED {
             return self.move_to_larger(supply, used.checked_add(total).ok_or(Error::NoMemory)?);
         }
-        let size = growth::next(granted, supply.first_block, total - room.min(total));
+        let size = growth::next(granted, supply.options.first_block, total - room.min(total));
         self.take_block(supply, size, false)
     }
 
     /// The first block: as announced, at least what is needed now.
     fn take_first(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
-        if supply.first_is_exact && supply.first >= total {
-            return self.take_block(supply, supply.first, true);
+        if supply.first_is_exact() && supply.first() >= total {
+            return self.take_block(supply, supply.first(), true);
         }
         // Room for the padding behind an announced body, so that it need not move for that.
-        let mut size = supply.first.saturating_add(supply.padding).max(total);
+        let mut size = supply.first().saturating_add(supply.padding()).max(total);
         let profile = supply.pool.memory().profile();
-        if supply.outgrows && profile.grows {
+        if supply.outgrows() && profile.grows {
             // Sure to outgrow a small block, so what it would move later is not added to the quarter of E8. A block
             // that grows takes no more for it before the bytes come.
             size = size.max(profile.fixed_up_to.saturating_add(1));
@@ -197,39 +232,40 @@ impl Body {
 
     fn take_block(&mut self, supply: Supply<'_>, size: usize, exact: bool) -> Result<(), Error> {
         self.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
-        let block = if exact {
-            self.allocate_exact(supply, size)?
+        if exact {
+            let block = self.allocate_exact(supply, size)?;
+            self.blocks.push(block);
         } else {
-            self.rent(supply.pool, size)?
-        };
+            let fresh = supply.pool.rent(size, &mut self.blocks)?;
+            if let Some(block) = self.blocks.last_mut() {
+                self.tally.count(block, fresh);
+            }
+        }
         self.clean_to = 0;
-        self.blocks.push(block);
         Ok(())
     }
 
     fn rent(&mut self, pool: &Pool, size: usize) -> Result<Block, Error> {
-        pool.rent(size).map(|rented| self.count(rented))
+        let mut list = Blocks::new_const();
+        let fresh = pool.rent(size, &mut list)?;
+        self.only(list, fresh)
     }
 
     fn rent_side(&mut self, pool: &Pool) -> Result<Block, Error> {
-        pool.rent_uncharged(LEAST_WINDOW).map(|rented| self.count(rented))
+        let mut list = Blocks::new_const();
+        let fresh = pool.rent_uncharged(LEAST_WINDOW, &mut list)?;
+        self.only(list, fresh)
     }
 
-    fn count(&mut self, rented: Rented) -> Block {
-        let mut block = rented.block;
-        self.tally.rents += 1;
-        if rented.fresh {
-            self.tally.allocations += 1;
-            self.tally.allocated_bytes += block.touched as u64;
-        }
-        block.counted = if block.raw.lazy { 0 } else { block.raw.capacity };
-        self.tally.hold(block.counted);
-        block
+    fn only(&mut self, mut list: Blocks, fresh: bool) -> Result<Block, Error> {
+        let mut block = list.pop().ok_or(Error::NoMemory)?; // the pool has just put it there
+        self.tally.count(&mut block, fresh);
+        Ok(block)
     }
 
     /// A piece of exactly `size` bytes of the exact result's memory, and the padding.
     fn allocate_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
-        let padded = size.checked_add(supply.padding).ok_or(Error::NoMemory)?;
+        let padded = size.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
         let raw = supply.exact.allocate(padded, EXACT_ALIGN).ok_or(Error::NoMemory)?;
         let mut block = Block::new(raw, Home::Exact);
         block.granted = size;
@@ -252,7 +288,7 @@ impl Body {
         self.tally.copied += small.used as u64;
         self.blocks.push(larger); // in the place of the one that was popped
         self.clean_to = 0;
-        self.add_used(supply, small.used);
+        self.add_used(supply.pool, small.used);
         self.tally.let_go(small.counted);
         small.release(supply.pool, supply.exact);
         Ok(())
@@ -372,34 +408,39 @@ impl Body {
     }
 
     /// Counts `filled` bytes of the last window, of which the body keeps `kept`.
-    pub(crate) fn land(&mut self, supply: Supply<'_>, window: &Window, kept: usize) {
+    #[inline]
+    pub(crate) fn land(&mut self, pool: &Pool, aside: bool, kept: usize) {
         self.length += kept;
-        if window.side {
-            if let Some(side) = &mut self.side {
-                side.used = kept;
-            }
-            return;
+        if !aside {
+            self.add_used(pool, kept);
+        } else if let Some(side) = &mut self.side {
+            side.used = kept;
         }
-        self.add_used(supply, kept);
     }
 
-    fn add_used(&mut self, supply: Supply<'_>, bytes: usize) {
+    #[inline]
+    fn add_used(&mut self, pool: &Pool, bytes: usize) {
         let Some(block) = self.blocks.last_mut() else { return };
         block.used += bytes;
         block.raw.dirty = block.raw.dirty.max(block.used);
-        if !block.raw.lazy {
-            return;
+        if block.raw.lazy {
+            self.count_touched(pool);
         }
+    }
+
+    /// Counts what the bytes that have come to the last block, which is lazy, have touched (E51).
+    fn count_touched(&mut self, pool: &Pool) {
+        let Some(block) = self.blocks.last_mut() else { return };
         let held = block.held();
         if held > block.counted {
             self.tally.hold(held - block.counted);
             block.counted = held;
         }
-        self.tally.allocated_bytes += block.touch(supply.pool) as u64;
+        self.tally.allocated_bytes += block.touch(pool) as u64;
     }
 
     /// Copies pushed bytes behind the body; `make_room` has seen to it that they fit. Landing is not `copied` (E51).
-    pub(crate) fn land_copy(&mut self, supply: Supply<'_>, mut data: &[u8]) {
+    pub(crate) fn land_copy(&mut self, pool: &Pool, mut data: &[u8]) {
         self.length += data.len();
         // A push that did not fit into the last block got one more behind it; the room before it is used first.
         if let [.., before, last] = self.blocks.as_mut_slice()
@@ -409,13 +450,13 @@ impl Body {
             let (head, rest) = data.split_at(before.room().min(data.len()));
             copy(head, before);
             let Some(last) = self.blocks.pop() else { return };
-            self.add_used(supply, head.len());
+            self.add_used(pool, head.len());
             self.blocks.push(last); // in the place it was popped from
             data = rest;
         }
         if let Some(block) = self.blocks.last_mut() {
             copy(data, block);
-            self.add_used(supply, data.len());
+            self.add_used(pool, data.len());
         }
     }
 
@@ -503,7 +544,7 @@ impl Body {
         let (old, used) = outcome?;
         if !window.side {
             self.clean_to = 0;
-            self.add_used(supply, used);
+            self.add_used(supply.pool, used);
         }
         Ok(Some(old))
     }
@@ -514,17 +555,17 @@ impl Body {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
         if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
             let fits = block.granted == self.length && self.length > 0;
-            let padded = self.length.checked_add(supply.padding).ok_or(Error::NoMemory)?;
+            let padded = self.length.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
             let is_ours = block.home == Home::Exact && !block.leaked;
             if is_ours && (fits || supply.exact.reallocate(&mut block.raw, padded)) {
                 block.granted = self.length;
-                block.pad(supply.padding);
+                block.pad(supply.padding());
                 return self.blocks.pop().ok_or(Error::NoMemory);
             }
         }
         let mut block = self.allocate_exact(supply, self.length)?;
         self.copy_into(&mut block);
-        block.pad(supply.padding);
+        block.pad(supply.padding());
         Ok(block)
     }
 
@@ -540,13 +581,13 @@ impl Body {
             && block.home == Home::Pool
             && !block.raw.lazy
             && wasted > (self.length / 8).max(LEAST_WINDOW)
-            && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1).saturating_add(supply.padding))
+            && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1).saturating_add(supply.padding()))
             && let Some(large) = self.blocks.pop()
         {
             copy(large.bytes(), &mut smaller);
             self.tally.copied += large.used as u64;
             self.blocks.push(smaller);
-            self.add_used(supply, large.used);
+            self.add_used(supply.pool, large.used);
             self.tally.let_go(large.counted);
             large.release(supply.pool, supply.exact);
         }
@@ -580,9 +621,9 @@ impl Body {
             ..Body::default()
         };
         if self.length > 0 {
-            copied.take_block(supply, self.length.saturating_add(supply.padding), false)?;
+            copied.take_block(supply, self.length.saturating_add(supply.padding()), false)?;
             for segment in self.segments() {
-                copied.land_copy(supply, segment);
+                copied.land_copy(supply.pool, segment);
             }
             copied.tally.copied += self.length as u64;
         }
@@ -592,20 +633,20 @@ impl Body {
     /// Makes the padding readable behind a body that lies in one block; false where that needs a join (E4).
     pub(crate) fn pad(&mut self, supply: Supply<'_>) -> bool {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
-        if supply.padding == 0 {
+        if supply.padding() == 0 {
             return true;
         }
         let ([block], false) = (self.blocks.as_mut_slice(), aside) else {
             return false;
         };
-        let need = block.used.saturating_add(supply.padding);
+        let need = block.used.saturating_add(supply.padding());
         if block.raw.capacity < need && (block.home != Home::Pool || need > block.raw.reserve) {
             return false;
         }
         if block.granted < need && block.home == Home::Pool && supply.pool.grow(block, need).is_err() {
             return false;
         }
-        block.pad(supply.padding);
+        block.pad(supply.padding());
         true
     }
 
@@ -614,11 +655,20 @@ impl Body {
         self.blocks.iter().map(|block| block.held() - block.used).sum()
     }
 
-    /// Gives everything back.
-    pub(crate) fn clear(&mut self, supply: Supply<'_>) {
-        for block in core::mem::take(&mut self.blocks).into_iter().chain(self.side.take()) {
+    /// Gives all memory back; its numbers stay.
+    #[inline]
+    pub(crate) fn give_back(&mut self, supply: Supply<'_>) {
+        if self.blocks.is_empty() && self.side.is_none() {
+            return;
+        }
+        while let Some(block) = self.blocks.pop().or_else(|| self.side.take()) {
             block.release(supply.pool, supply.exact);
         }
+    }
+
+    /// Gives everything back and begins anew.
+    pub(crate) fn clear(&mut self, supply: Supply<'_>) {
+        self.give_back(supply);
         *self = Body::default();
     }
 

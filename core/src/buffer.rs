@@ -1,6 +1,6 @@
 //! The results: the pooled buffer (the blocks themselves) and the exact one (memory of exactly its length).
 
-use crate::block::{Block, Home};
+use crate::block::{Block, Blocks, Home};
 use crate::body::{Body, Kept};
 use crate::error::Error;
 use crate::memory::{self, EXACT_ALIGN, MemoryRef};
@@ -10,7 +10,6 @@ use crate::stats::Info;
 use core::cell::UnsafeCell;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use smallvec::SmallVec;
 
 /// The pooled buffer: the blocks that the body arrived in, without a copy (E33).
 ///
@@ -21,7 +20,7 @@ pub struct Buffer(Shared<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    blocks: SmallVec<[Block; 1]>,
+    blocks: Blocks,
     side: Option<Block>,
     /// The buffer that a slice shares the memory of, itself never a slice, and where the slice begins in it (E39).
     whole: UnsafeCell<Option<(Buffer, usize)>>,
@@ -47,7 +46,7 @@ unsafe impl Send for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        for block in self.blocks.drain(..).chain(self.side.take()) {
+        while let Some(block) = self.blocks.pop().or_else(|| self.side.take()) {
             block.release(&self.pool, &self.exact);
         }
         let joined = *self.joined.get_mut();
@@ -61,7 +60,7 @@ impl Drop for Inner {
 impl Inner {
     fn new(info: Info, pool: &Pool, exact: &MemoryRef) -> Inner {
         Inner {
-            blocks: SmallVec::new_const(),
+            blocks: Blocks::new_const(),
             side: None,
             whole: UnsafeCell::new(None),
             length: 0,
@@ -86,17 +85,27 @@ impl Buffer {
         (pool, exact): (&Pool, &MemoryRef),
         (padding, padded): (usize, bool),
     ) -> Result<Buffer, Error> {
-        let mut inner = Inner::new(info, pool, exact);
-        (inner.length, inner.padding, inner.padded) = (body.length, padding, padded);
-        let mut inner = Shared::new(inner).ok_or(Error::NoMemory)?;
-        if let Some(inner) = inner.get_mut() {
-            inner.blocks = core::mem::take(&mut body.blocks);
-            match body.side.take() {
-                Some(side) if side.used == 0 => side.release(pool, exact),
-                side => inner.side = side,
-            }
-        }
-        Ok(Buffer(inner))
+        let inner = Shared::with(|| Inner {
+            blocks: core::mem::take(&mut body.blocks),
+            side: match body.side.take() {
+                Some(side) if side.used == 0 => {
+                    side.release(pool, exact);
+                    None
+                }
+                side => side,
+            },
+            whole: UnsafeCell::new(None),
+            length: body.length,
+            padding,
+            padded,
+            info,
+            joined: AtomicPtr::new(ptr::null_mut()),
+            copied: AtomicU64::new(0),
+            fresh: AtomicU64::new(0),
+            pool: pool.clone(),
+            exact: exact.clone(),
+        });
+        inner.map(Buffer).ok_or(Error::NoMemory)
     }
 
     /// Bytes of the body. O(1).
@@ -251,14 +260,15 @@ impl Buffer {
     fn copied_block(&self, padding: usize) -> Result<(Block, Option<usize>), Error> {
         let pool = &self.0.pool;
         let size = self.len().checked_add(padding).ok_or(Error::NoMemory)?;
-        let rented = pool.rent(size)?;
-        let mut block = rented.block;
+        let mut list = Blocks::new_const();
+        let fresh = pool.rent(size, &mut list)?;
+        let mut block = list.pop().ok_or(Error::NoMemory)?; // the pool has just put it there
         // SAFETY: the block was rented for more than `length` bytes, and nobody else has it.
         let target = unsafe { core::slice::from_raw_parts_mut(block.raw.pointer.as_ptr().cast(), self.len()) };
         copy_segments(self.segments(), 0, target);
         block.use_all(self.len(), pool);
         block.pad(padding);
-        let fresh = rented.fresh.then_some(block.touched);
+        let fresh = fresh.then_some(block.touched);
         Ok((block, fresh))
     }
 

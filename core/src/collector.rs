@@ -13,14 +13,13 @@
 //! Order within one answer (E24): bytes; then complete, limit or long; then the source's own error or the end; then
 //! cancelled; then pending.
 
-use crate::body::Body;
+use crate::body::{Body, Supply};
 use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
 use crate::error::{Error, InvalidOption, Progress};
 use crate::growth;
-use crate::memory::MemoryRef;
 use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
 use crate::pool::Pool;
-use crate::room::supply;
+use crate::room::Bounds;
 use crate::source::{Answer, Source, Then, Window};
 use crate::stats::{Info, State};
 use core::ptr::NonNull;
@@ -49,7 +48,20 @@ enum Phase {
     },
     Complete,
     Failed(Error),
-    Taken,
+    /// With the error that had ended the body, if one did.
+    Taken(Option<Error>),
+}
+
+impl Phase {
+    /// The phase before the first byte.
+    fn first(options: &Options, limit: u64) -> Phase {
+        match options.length {
+            // Refused before the source is asked once, and before truncation (E14).
+            Some(length) if length > limit => Phase::Failed(Error::Limit),
+            Some(0) if options.end == End::Length => Phase::Complete,
+            _ => Phase::Open,
+        }
+    }
 }
 
 /// Collects one body. See the drawing at the top of the file, and the table of states in the design (E19 to E40).
@@ -59,9 +71,7 @@ enum Phase {
 pub struct Collector {
     pub(crate) pool: Pool,
     pub(crate) options: Options,
-    pub(crate) exact: MemoryRef,
-    /// The most bytes of the result: the body's own limit, else the pool's, else the address space (E2).
-    pub(crate) limit: u64,
+    pub(crate) bounds: Bounds,
     phase: Phase,
     /// The last window that was handed out.
     pub(crate) window: Option<Window>,
@@ -72,8 +82,8 @@ pub struct Collector {
     retries: u32,
     source_error: i32,
     truncated: bool,
-    /// Statistics of the result that was taken (E51).
-    taken: Option<Info>,
+    /// Bytes that the result which was taken holds beyond its length (E51).
+    waste: u64,
     /// Bytes received when the call that is running began; see `max_step` (E4).
     pub(crate) step_from: u64,
     /// Whether the size hint is the source's own and goes with the body; see `suggest`.
@@ -90,13 +100,15 @@ impl Collector {
     ///
     /// # Errors
     /// The option that is out of range (E5).
+    #[inline(always)]
     pub fn new(pool: &Pool, options: Options) -> Result<Collector, InvalidOption> {
         options.check()?;
-        let mut collector = Collector {
+        let bounds = Bounds::new(pool, &options, u64::MAX);
+        // Built in its place: it is large, and a small body costs little more than moving it would.
+        Ok(Collector {
+            phase: Phase::first(&options, bounds.limit),
             pool: pool.clone(),
-            exact: MemoryRef::malloc(),
-            limit: ADDRESS_SPACE,
-            phase: Phase::Open,
+            bounds,
             window: None,
             body: Body::default(),
             received: 0,
@@ -105,14 +117,12 @@ impl Collector {
             retries: 0,
             source_error: 0,
             truncated: false,
-            taken: None,
+            waste: 0,
             step_from: 0,
             suggested: false,
             target: None,
             options,
-        };
-        collector.start();
-        Ok(collector)
+        })
     }
 
     /// A collector for one body that is to lie in the caller's own memory (E35). More than fits is [`Error::Limit`]; the
@@ -138,26 +148,16 @@ impl Collector {
 
     /// What follows from the options before the first byte.
     fn start(&mut self) {
-        if let Some(memory) = &self.options.exact_memory {
-            self.exact = memory.clone();
-        } else {
-            self.exact = MemoryRef::malloc();
-        }
-        self.limit = self.options.limit_on(&self.pool);
+        let fits = self.target.map_or(u64::MAX, |(_, capacity)| capacity as u64);
+        self.bounds = Bounds::new(&self.pool, &self.options, fits);
         if let Some((target, capacity)) = self.target {
             (self.options.prefer, self.options.padding) = (Prefer::Pooled, 0); // it has its place already
-            self.limit = self.limit.min(capacity as u64);
             // No further than the body may reach: the byte that shows that there is more goes aside (E35).
-            let most = growth::size(self.most()).min(capacity);
+            let most = growth::size(self.bounds.most).min(capacity);
             // SAFETY: new_into's caller promises `capacity`.
             unsafe { self.body.lie_in(target, most) };
         }
-        self.phase = match self.options.length {
-            // Refused before the source is asked once, and before truncation (E14).
-            Some(length) if length > self.limit => Phase::Failed(Error::Limit),
-            Some(0) if self.options.end == End::Length => Phase::Complete,
-            _ => Phase::Open,
-        };
+        self.phase = Phase::first(&self.options, self.bounds.limit);
     }
 
     /// The options as they were given.
@@ -211,7 +211,7 @@ impl Collector {
             Phase::Open => {}
             Phase::Complete => return Ok(None),
             Phase::Failed(error) => return Err(error),
-            Phase::WindowOut { .. } | Phase::Taken => return Err(Error::State),
+            Phase::WindowOut { .. } | Phase::Taken(_) => return Err(Error::State),
         }
         if self.is_cancelled() {
             return Err(self.fail(Error::Cancelled));
@@ -227,14 +227,15 @@ impl Collector {
     /// # Errors
     /// What this answer ended the body with; [`Error::State`] when no such window is out.
     pub fn answer(&mut self, answer: Answer) -> Result<Flow, Error> {
-        let (Phase::WindowOut { asked: true }, Some(window)) = (self.phase, self.window) else {
+        let (Phase::WindowOut { asked: true }, Some(window)) = (self.phase, &self.window) else {
             return Err(Error::State);
         };
+        let (room, aside) = (window.room, window.side);
         self.phase = Phase::Open;
-        if answer.filled > window.room || answer.then == Then::Unknown || !self.is_attached() {
-            return Err(self.breach(&window));
+        if answer.filled > room || answer.then == Then::Unknown || !self.is_attached() {
+            return Err(self.breach());
         }
-        self.land(&window, answer.filled);
+        self.land(aside, answer.filled);
         match self.phase {
             Phase::Open => {}
             Phase::Failed(error) => return Err(error),
@@ -306,11 +307,10 @@ impl Collector {
             return Ok(());
         }
         self.check_attached()?;
-        let kept = growth::size(self.most().saturating_sub(self.received)).min(data.len());
+        let kept = growth::size(self.bounds.most.saturating_sub(self.received)).min(data.len());
         if kept > 0 {
             self.make_room(kept)?;
-            self.body
-                .land_copy(supply(&self.pool, &self.exact, &self.options), &data[..kept]);
+            self.body.land_copy(&self.pool, &data[..kept]);
         }
         self.arrived(data.len() as u64);
         match self.phase {
@@ -368,9 +368,9 @@ impl Collector {
         };
         self.phase = Phase::Open;
         if filled > window.room || !self.is_attached() {
-            return Err(self.breach(&window));
+            return Err(self.breach());
         }
-        self.land(&window, filled);
+        self.land(window.side, filled);
         match self.phase {
             Phase::Failed(error) => Err(error),
             _ => Ok(()),
@@ -387,7 +387,7 @@ impl Collector {
             Phase::Open => self.close(),
             Phase::Complete => Ok(()),
             Phase::Failed(error) => Err(error),
-            Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+            Phase::WindowOut { .. } | Phase::Taken(_) => Err(Error::State),
         }
     }
 
@@ -398,7 +398,7 @@ impl Collector {
     pub fn is_complete(&self) -> Result<bool, Error> {
         match self.phase {
             Phase::Open | Phase::WindowOut { .. } => Ok(false),
-            Phase::Complete | Phase::Taken => Ok(true),
+            Phase::Complete | Phase::Taken(_) => Ok(true),
             Phase::Failed(error) => Err(error),
         }
     }
@@ -420,16 +420,15 @@ impl Collector {
     pub fn finish_exact(&mut self) -> Result<Exact, Error> {
         self.check_complete()?;
         self.check_attached()?;
-        let supply = supply(&self.pool, &self.exact, &self.options);
+        let supply = Supply::new(&self.pool, &self.options);
         let block = self.body.make_exact(supply)?;
         let length = self.body.length;
         let mut info = self.info();
         info.waste = block.raw.capacity.saturating_sub(length.max(1)) as u64;
         info.state = State::Taken;
-        self.body.clear(supply);
-        self.phase = Phase::Taken;
-        self.taken = Some(info);
-        Ok(Exact::new(block, length, info, &self.exact))
+        self.body.give_back(supply);
+        (self.phase, self.waste) = (Phase::Taken(None), info.waste);
+        Ok(Exact::new(block, length, info, self.options.exact_memory()))
     }
 
     /// The number of bytes of a complete body that lies in the caller's own memory. That memory is not used again: after
@@ -442,14 +441,9 @@ impl Collector {
         if self.target.take().is_none() {
             return Err(Error::State);
         }
-        let info = Info {
-            state: State::Taken,
-            ..self.info()
-        };
-        self.body.clear(supply(&self.pool, &self.exact, &self.options));
-        self.phase = Phase::Taken;
-        self.taken = Some(info);
-        Ok(growth::size(info.length))
+        self.body.give_back(Supply::new(&self.pool, &self.options));
+        self.phase = Phase::Taken(None);
+        Ok(self.body.length)
     }
 
     /// What has come so far as a pooled buffer, after any error and while the body is open (E36).
@@ -460,7 +454,7 @@ impl Collector {
     pub fn take_partial(&mut self) -> Result<Buffer, Error> {
         match self.phase {
             Phase::Open | Phase::Complete | Phase::Failed(_) => self.take_buffer(),
-            Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+            Phase::WindowOut { .. } | Phase::Taken(_) => Err(Error::State),
         }
     }
 
@@ -468,13 +462,13 @@ impl Collector {
         match self.phase {
             Phase::Complete => Ok(()),
             Phase::Failed(error) => Err(error),
-            Phase::Open | Phase::WindowOut { .. } | Phase::Taken => Err(Error::State),
+            Phase::Open | Phase::WindowOut { .. } | Phase::Taken(_) => Err(Error::State),
         }
     }
 
     fn take_buffer(&mut self) -> Result<Buffer, Error> {
         self.check_attached()?;
-        let supply = supply(&self.pool, &self.exact, &self.options);
+        let supply = Supply::new(&self.pool, &self.options);
         if self.body.is_callers() {
             let copied = self.body.pooled_copy(supply)?;
             self.body.clear(supply);
@@ -482,15 +476,13 @@ impl Collector {
         }
         self.body.settle(supply, self.options.size_hint.is_some());
         // An empty body shows no block, so its padding cannot lie in one.
-        let padded = (self.body.length > 0 || supply.padding == 0) && self.body.pad(supply);
+        let padded = (self.body.length > 0 || supply.padding() == 0) && self.body.pad(supply);
         let mut info = self.info();
         info.waste = self.body.waste() as u64;
         info.state = State::Taken;
-        let padding = (supply.padding, padded);
-        let buffer = Buffer::new(&mut self.body, info, (&self.pool, &self.exact), padding)?;
-        self.body = Body::default();
-        self.phase = Phase::Taken;
-        self.taken = Some(info);
+        let padding = (supply.padding(), padded);
+        let buffer = Buffer::new(&mut self.body, info, (&self.pool, self.options.exact_memory()), padding)?;
+        (self.phase, self.waste) = (Phase::Taken(info.error), info.waste);
         Ok(buffer)
     }
 
@@ -504,7 +496,7 @@ impl Collector {
         }
         self.discard_window();
         let keep = if self.body.is_exact() { 0 } else { KEPT_BY_RESET };
-        self.body.restart(supply(&self.pool, &self.exact, &self.options), keep);
+        self.body.restart(Supply::new(&self.pool, &self.options), keep);
         match options {
             Some(options) => self.options = options,
             None if self.suggested => self.options.size_hint = None,
@@ -512,7 +504,7 @@ impl Collector {
         }
         self.suggested = false;
         (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
-        (self.source_error, self.truncated, self.window, self.taken) = (0, false, None, None);
+        (self.source_error, self.truncated, self.window, self.waste) = (0, false, None, 0);
         self.start();
         Ok(())
     }
@@ -520,13 +512,11 @@ impl Collector {
     /// Statistics, state and error; once the result was taken, those of the result (E51).
     #[must_use]
     pub fn info(&self) -> Info {
-        if let Some(info) = self.taken {
-            return info;
-        }
         let tally = self.body.tally;
         Info {
             error: match self.phase {
                 Phase::Failed(error) => Some(error),
+                Phase::Taken(error) => error,
                 _ => None,
             },
             source_error: self.source_error,
@@ -536,11 +526,11 @@ impl Collector {
                 Phase::WindowOut { .. } => State::WindowOut,
                 Phase::Complete => State::Complete,
                 Phase::Failed(_) => State::Failed,
-                Phase::Taken => State::Taken,
+                Phase::Taken(_) => State::Taken,
             },
             received: self.received,
             expected: self.options.length,
-            limit: (self.limit < ADDRESS_SPACE).then_some(self.limit),
+            limit: (self.bounds.limit < ADDRESS_SPACE).then_some(self.bounds.limit),
             length: self.body.length as u64,
             source_calls: self.source_calls,
             pendings: self.pendings,
@@ -549,7 +539,7 @@ impl Collector {
             allocations: tally.allocations,
             allocated_bytes: tally.allocated_bytes,
             peak_held: tally.peak_held,
-            waste: 0,
+            waste: self.waste,
         }
     }
 
@@ -577,16 +567,16 @@ impl Collector {
     /// Called between calls, or from [`Source::after`]; not while a window is out.
     pub fn quarantine(&mut self) -> Option<Quarantined> {
         let window = self.window?;
-        let supply = supply(&self.pool, &self.exact, &self.options);
+        let supply = Supply::new(&self.pool, &self.options);
         let kept = self.body.exchange(supply, &window).ok().flatten()?;
-        Some(Quarantined::new(kept, &self.pool, &self.exact))
+        Some(Quarantined::new(kept, &self.pool, self.options.exact_memory()))
     }
 
     /// The host has taken memory that this body lies in away, or is about to: what was there is lost, and the body
     /// fails with [`Error::Contract`]. For hosts that see it before the engine does.
     pub fn lose_memory(&mut self) {
-        self.lose();
-        if !matches!(self.phase, Phase::Taken) {
+        if !matches!(self.phase, Phase::Taken(_)) {
+            self.lose();
             self.fail(Error::Contract);
         }
     }
@@ -603,8 +593,10 @@ impl Collector {
     }
 
     /// The source broke its contract (E23): nothing of the call counts, the block is not used for another body.
-    fn breach(&mut self, window: &Window) -> Error {
-        self.body.spoil(window);
+    fn breach(&mut self) -> Error {
+        if let Some(window) = &self.window {
+            self.body.spoil(window);
+        }
         if !self.is_attached() {
             self.lose();
         }
@@ -612,10 +604,11 @@ impl Collector {
     }
 
     fn is_attached(&self) -> bool {
-        self.body.is_attached(supply(&self.pool, &self.exact, &self.options))
+        !self.bounds.detachable || self.body.is_attached(Supply::new(&self.pool, &self.options))
     }
 
     /// A host's memory that was taken away behind the engine's back is lost with the bytes in it.
+    #[inline]
     pub(crate) fn check_attached(&mut self) -> Result<(), Error> {
         if self.is_attached() {
             return Ok(());
@@ -625,21 +618,21 @@ impl Collector {
     }
 
     fn lose(&mut self) {
-        let tally = self.body.tally;
         self.body.spoil_all();
-        self.body.clear(supply(&self.pool, &self.exact, &self.options));
-        self.body.tally = tally;
+        self.body.give_back(Supply::new(&self.pool, &self.options));
+        self.body.length = 0;
     }
 
     /// Counts bytes that landed in the window.
-    fn land(&mut self, window: &Window, filled: usize) {
-        let kept = growth::size(self.most() - self.received).min(filled);
-        self.body
-            .land(supply(&self.pool, &self.exact, &self.options), window, kept);
+    #[inline]
+    fn land(&mut self, aside: bool, filled: usize) {
+        let kept = growth::size(self.bounds.most - self.received).min(filled);
+        self.body.land(&self.pool, aside, kept);
         self.arrived(filled as u64);
     }
 
     /// Counts bytes that the source delivered, and sees what they lead to.
+    #[inline]
     fn arrived(&mut self, bytes: u64) {
         self.received = self.received.saturating_add(bytes);
         match self.options.length {
@@ -647,11 +640,11 @@ impl Collector {
                 self.fail(Error::Long);
             }
             Some(length) if self.received == length && self.options.end == End::Length => self.phase = Phase::Complete,
-            None if self.received > self.limit && self.options.truncate => {
+            None if self.received > self.bounds.limit && self.options.truncate => {
                 self.truncated = true;
                 self.phase = Phase::Complete;
             }
-            None if self.received > self.limit => {
+            None if self.received > self.bounds.limit => {
                 self.fail(Error::Limit);
             }
             _ => {}
@@ -680,6 +673,6 @@ impl Collector {
 impl Drop for Collector {
     fn drop(&mut self) {
         self.discard_window();
-        self.body.clear(supply(&self.pool, &self.exact, &self.options));
+        self.body.give_back(Supply::new(&self.pool, &self.options));
     }
 }

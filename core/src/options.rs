@@ -110,6 +110,12 @@ impl Options {
         Ok(())
     }
 
+    /// Where exact results come from.
+    pub(crate) fn exact_memory(&self) -> &MemoryRef {
+        static MALLOC: MemoryRef = MemoryRef::malloc();
+        self.exact_memory.as_ref().unwrap_or(&MALLOC)
+    }
+
     /// The most bytes that the body may have on this pool: its own limit, else the pool's, else the address space (E2).
     pub(crate) fn limit_on(&self, pool: &Pool) -> u64 {
         self.limit

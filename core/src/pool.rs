@@ -4,7 +4,7 @@
 //! waits and a fork in the middle of anything leaves a child that can go on (E50). Counters are stored by the holder of
 //! the lock; what happens without it is counted apart.
 
-use crate::block::{Block, Home};
+use crate::block::{Block, Blocks, Home};
 use crate::error::Error;
 use crate::growth;
 use crate::memory::{self, MemoryRef};
@@ -145,6 +145,10 @@ fn class_of(capacity: usize) -> usize {
 impl Shelves {
     fn take_fixed(&mut self, size: usize) -> Option<Block> {
         let class = class_of(size);
+        // Most often the warmest block of the class fits.
+        if let Some(block) = self.fixed[class].pop_if(|block| block.raw.capacity >= size) {
+            return Some(block);
+        }
         // A block of the size's own class may be too small (classes round down); the next class always fits.
         for class in class..(class + 3).min(CLASSES) {
             let shelf = &mut self.fixed[class];
@@ -421,12 +425,6 @@ impl Drop for Inner {
     }
 }
 
-/// A block for a body, and whether its memory is fresh.
-pub(crate) struct Rented {
-    pub(crate) block: Block,
-    pub(crate) fresh: bool,
-}
-
 impl Pool {
     /// A pool of its own; `None` when no memory can be had for it. Nothing else is taken until the first body.
     #[must_use]
@@ -493,26 +491,29 @@ impl Pool {
         self.0.trim(0);
     }
 
-    /// A block of at least `size` bytes, `size` of them granted, recycled if there is one.
-    pub(crate) fn rent(&self, size: usize) -> Result<Rented, Error> {
-        let mut rented = self.rent_uncharged(size)?;
-        let block = &mut rented.block;
+    /// Puts a block of at least `size` bytes, `size` of them granted, at the end of the list, recycled if there is one.
+    /// Says whether its memory is fresh. The list has room for it.
+    #[inline]
+    pub(crate) fn rent(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
+        let fresh = self.rent_uncharged(size, list)?;
+        let Some(block) = list.last_mut() else { return Ok(fresh) }; // it was just put there
         let grant = if block.raw.reserve > block.raw.capacity || block.raw.lazy {
             growth::grant(0, size, block.raw.reserve)
         } else {
             block.raw.capacity
         };
         match self.grow(block, grant) {
-            Ok(()) => Ok(rented),
+            Ok(()) => Ok(fresh),
             Err(error) => {
-                self.release(rented.block);
+                list.pop().into_iter().for_each(|block| self.release(block));
                 Err(error)
             }
         }
     }
 
-    /// A block of at least `size` bytes, recycled if there is one, with nothing granted and so nothing charged.
-    pub(crate) fn rent_uncharged(&self, size: usize) -> Result<Rented, Error> {
+    /// As [`Pool::rent`], but with nothing granted and so nothing charged.
+    #[inline]
+    pub(crate) fn rent_uncharged(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
         let inner = &*self.0;
         let profile = inner.options.memory.profile();
         let grows = profile.grows && size > profile.fixed_up_to;
@@ -524,31 +525,31 @@ impl Pool {
         let found = inner.try_shelves(|shelves| {
             // A memory that grows may have had to give a fixed block instead, where no address space was to be had.
             let growing = if grows { shelves.take_growing(size) } else { None };
-            let block = inner.unshelved(growing.or_else(|| shelves.take_fixed(size))?);
+            let mut block = inner.unshelved(growing.or_else(|| shelves.take_fixed(size))?);
             store_add(&inner.by_holder.rented, 1);
             store_add(&inner.by_holder.rented_bytes, block.touched as u64);
             store_add(&inner.by_holder.reused, 1);
             store_add(&inner.by_holder.reused_bytes, block.touched as u64);
-            Some(block)
+            block.granted = 0;
+            list.push(block);
+            Some(())
         });
-        let fresh = !matches!(found, Some(Some(_)));
-        let mut block = match found.flatten() {
-            Some(block) => block,
-            None => {
-                let allocated = inner.options.memory.allocate(rounded, POOLED_ALIGN);
-                let block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
-                add(&inner.by_others.allocated, 1);
-                inner.own(block.touched as u64);
-                add(&inner.by_others.rented, 1);
-                add(&inner.by_others.rented_bytes, block.touched as u64);
-                block
-            }
-        };
+        if found.flatten().is_some() {
+            return Ok(false);
+        }
+        let allocated = inner.options.memory.allocate(rounded, POOLED_ALIGN);
+        let mut block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
+        add(&inner.by_others.allocated, 1);
+        inner.own(block.touched as u64);
+        add(&inner.by_others.rented, 1);
+        add(&inner.by_others.rented_bytes, block.touched as u64);
         block.granted = 0;
-        Ok(Rented { block, fresh })
+        list.push(block);
+        Ok(true)
     }
 
     /// Grants a block `granted` bytes in all, growing it in place if it must. Nothing changes when that fails.
+    #[inline]
     pub(crate) fn grow(&self, block: &mut Block, granted: usize) -> Result<(), Error> {
         let more = granted.saturating_sub(block.granted) as u64;
         self.0.charge(more)?;
@@ -566,6 +567,7 @@ impl Pool {
     }
 
     /// Takes a block back: kept for the next body where the cap allows, else freed.
+    #[inline]
     pub(crate) fn release(&self, block: Block) {
         self.0.take_back(block);
     }

@@ -10,20 +10,42 @@ use crate::options::{End, Options, Prefer};
 use crate::pool::Pool;
 use crate::source::Window;
 
-impl Collector {
+/// What the options and the pool come to, worked out once per body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The body's own limit, else the pool's, else the address space (E2), or what the caller's memory has room for.
+    pub(crate) limit: u64,
     /// The most bytes of the result.
-    pub(crate) fn most(&self) -> u64 {
-        self.options.length.unwrap_or(self.limit).min(self.limit)
-    }
+    pub(crate) most: u64,
+    /// Bytes beyond `most` that the source may be asked for, to see whether there are more (E1, E15).
+    probe: u64,
+    /// Whether every window is cleared before it is shown (E49).
+    scrub: bool,
+    /// Whether the host may take the memory of a body away.
+    pub(crate) detachable: bool,
+}
 
+impl Bounds {
+    /// `fits`: what the body's own place has room for, if it has one.
+    pub(crate) fn new(pool: &Pool, options: &Options, fits: u64) -> Bounds {
+        let limit = options.limit_on(pool).min(fits);
+        let detachable = |memory: &MemoryRef| memory.profile().detachable;
+        Bounds {
+            limit,
+            most: options.length.map_or(limit, |length| length.min(limit)),
+            probe: u64::from(options.length.is_none() || options.end == End::Eof),
+            scrub: options.scrub || pool.options().scrub,
+            detachable: detachable(pool.memory()) || options.exact_memory.as_ref().is_some_and(detachable),
+        }
+    }
+}
+
+impl Collector {
     /// How many bytes the source may be asked for at most: up to the length, or one beyond it or the limit to see
     /// whether there are more (E1, E15). At least 1 while the body is open.
-    pub(crate) fn allowed(&self) -> u64 {
-        let probe = match self.options.length {
-            Some(_) => u64::from(self.options.end == End::Eof),
-            None => 1,
-        };
-        (self.most() - self.received).saturating_add(probe)
+    fn allowed(&self) -> u64 {
+        let lacking = self.bounds.most - self.received;
+        lacking.saturating_add(self.bounds.probe).min(self.options.max_window)
     }
 
     /// How many bytes a source may be asked for next at most, for callers that read into memory of their own and write
@@ -32,7 +54,7 @@ impl Collector {
     #[must_use]
     pub fn wanted(&self) -> u64 {
         match self.is_complete() {
-            Ok(false) => self.allowed().min(self.options.max_window),
+            Ok(false) => self.allowed(),
             _ => 0,
         }
     }
@@ -52,20 +74,19 @@ impl Collector {
         {
             self.promote()?;
         }
-        self.body
-            .make_room(supply(&self.pool, &self.exact, &self.options), need)
+        self.body.make_room(Supply::new(&self.pool, &self.options), need)
     }
 
     pub(crate) fn promote(&mut self) -> Result<(), Error> {
         let length = growth::size(self.options.length.unwrap_or(0));
-        self.body
-            .promote(supply(&self.pool, &self.exact, &self.options), length)
+        self.body.promote(Supply::new(&self.pool, &self.options), length)
     }
 
     pub(crate) fn next_window(&mut self, want: usize, cleared: bool) -> Result<Window, Error> {
         self.check_attached()?;
-        let cleared = cleared || self.options.scrub || self.pool.options().scrub;
-        let mut allowed = self.allowed().min(self.options.max_window);
+        let cleared = cleared || self.bounds.scrub;
+        let lacking = self.bounds.most - self.received;
+        let mut allowed = self.allowed();
         if let (0, Some(step)) = (want, self.options.max_step) {
             allowed = allowed.min(step.saturating_sub(self.received - self.step_from).max(1));
         }
@@ -77,9 +98,8 @@ impl Collector {
         let mut least = growth::size(allowed).min(LEAST_WINDOW);
         // The byte beyond a length or limit is only there to see the end; memory that fits what is lacking is enough
         // until that has come (E7, E10).
-        let lacking = growth::size(self.most() - self.received);
         if lacking > 0 {
-            least = least.min(lacking);
+            least = least.min(growth::size(lacking));
         }
         let mut size = growth::size(allowed);
         if want > 0 {
@@ -88,16 +108,17 @@ impl Collector {
         if cleared {
             size = size.min(growth::size(growth::ramp(self.received)));
         }
-        let supply = supply(&self.pool, &self.exact, &self.options);
-        let window = if self.body.room() < least && self.looks_aside() {
+        let supply = Supply::new(&self.pool, &self.options);
+        let full = self.body.room() < least;
+        let window = if full && self.looks_aside() {
             self.body.side_window(supply.pool, size, cleared, lacking == 0)?
         } else {
-            if self.body.room() < least {
+            if full {
                 self.body.make_room(supply, least)?;
             }
-            let clean = self.body.already_clean();
-            if cleared && clean >= LEAST_WINDOW {
-                size = size.min(clean);
+            if cleared {
+                let clean = self.body.already_clean();
+                size = if clean >= LEAST_WINDOW { size.min(clean) } else { size };
             }
             self.body.window(supply, size, cleared).ok_or(Error::NoMemory)?
         };
@@ -109,21 +130,5 @@ impl Collector {
     /// where the last block is full for good; never while an announced length is unreached (E10).
     pub(crate) fn looks_aside(&self) -> bool {
         self.body.may_look_aside() && self.options.length.is_none_or(|length| self.received >= length)
-    }
-}
-
-/// Where the body's memory comes from. A function of fields, so that the body can be borrowed beside it.
-pub(crate) fn supply<'a>(pool: &'a Pool, exact: &'a MemoryRef, options: &Options) -> Supply<'a> {
-    let announced = options.length.or(options.size_hint);
-    let first = growth::first(announced, options.max_prealloc, options.first_block);
-    Supply {
-        pool,
-        exact,
-        first_is_exact: options.prefer == Prefer::Exact
-            && announced.is_some_and(|announced| announced > 0 && announced <= options.max_prealloc),
-        first,
-        outgrows: announced.is_some_and(|announced| announced > options.max_prealloc),
-        first_block: options.first_block,
-        padding: options.padding as usize,
     }
 }

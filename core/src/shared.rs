@@ -33,9 +33,14 @@ unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 impl<T> Shared<T> {
     /// `None` when no memory can be had; the value is dropped then.
     pub(crate) fn new(value: T) -> Option<Shared<T>> {
-        memory::place(Counted {
+        Shared::with(|| value)
+    }
+
+    /// As [`Shared::new`], but the value is made only once there is a place for it, and in that place.
+    pub(crate) fn with(make: impl FnOnce() -> T) -> Option<Shared<T>> {
+        memory::place_with(|| Counted {
             count: AtomicUsize::new(1),
-            value,
+            value: make(),
         })
         .map(|place| Shared(NonNull::from(Box::leak(place))))
     }
@@ -44,16 +49,6 @@ impl<T> Shared<T> {
     pub(crate) fn of_static(counted: &'static Counted<T>) -> Shared<T> {
         counted.count.fetch_add(1, Ordering::Relaxed);
         Shared(NonNull::from(counted))
-    }
-
-    /// The value, if this is its only holder.
-    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: this holder's count keeps the value alive.
-        if unsafe { self.0.as_ref() }.count.load(Ordering::Acquire) != 1 {
-            return None;
-        }
-        // SAFETY: a count of 1 seen through `&mut self` cannot rise, so nobody else looks at the value.
-        Some(unsafe { &mut self.0.as_mut().value })
     }
 
     pub(crate) fn into_raw(self) -> NonNull<Counted<T>> {

@@ -1,15 +1,15 @@
 //! Sources, and whole bodies in one call.
 
 use brimful_core::memory::place;
-use brimful_core::{Answer, Collector, Error, Progress, Source, Window};
+use brimful_core::{Answer, Collector, Error, InvalidOption, Options, Prefer, Progress, Source, Window};
 use core::ffi::c_void;
 use core::ptr;
 
 use crate::buffer::brimful_buffer;
-use crate::collector::{brimful_collector, into, status_of};
+use crate::collector::{self, brimful_collector, status_of};
 use crate::guard::{self, Fill, Out};
 use crate::info::brimful_info;
-use crate::options::{self, BRIMFUL_PREFER_EXACT, brimful_options};
+use crate::options::{self, brimful_options};
 use crate::pool::{self, brimful_pool};
 use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_OK, brimful_status};
 
@@ -101,10 +101,12 @@ pub unsafe extern "C" fn brimful_collect(
             )
         };
         let begin = || {
-            let (buffer, source) = (buffer?, Callback::new(read, context)?);
-            // SAFETY: the conventions: a handle is one that is held, or NULL.
-            Ok((unsafe { new(pool, given) }?, source, buffer))
+            // SAFETY: the conventions: what options point to is what it should be.
+            Ok((Callback::new(read, context)?, buffer?, unsafe { given.for_engine() }?))
         };
+        // SAFETY: the conventions: a handle is one that is held, or NULL.
+        let pool = unsafe { pool::borrow(pool) };
+        let make = |options| Collector::new(&pool, options);
         let deliver = |collector: &mut Collector, outcome: Result<_, _>, buffer: Out<_>| {
             let progress = outcome?;
             if progress == Progress::Complete {
@@ -113,7 +115,7 @@ pub unsafe extern "C" fn brimful_collect(
             Ok(status_of(progress))
         };
         // SAFETY: passed on from the caller.
-        unsafe { collect(given.info, begin, deliver, rest) }
+        unsafe { collect(given.info, begin, make, deliver, rest) }
     })
 }
 
@@ -147,13 +149,15 @@ pub unsafe extern "C" fn brimful_collect_exact(
             )
         };
         let begin = || {
-            let (exact, source) = ((data?, length?), Callback::new(read, context)?);
-            let given = brimful_options {
-                prefer: BRIMFUL_PREFER_EXACT,
-                ..given
-            };
-            // SAFETY: the conventions: a handle is one that is held, or NULL.
-            Ok((unsafe { new(pool, given) }?, source, exact))
+            // SAFETY: the conventions: what options point to is what it should be.
+            let options = unsafe { given.for_engine() }?;
+            Ok((Callback::new(read, context)?, (data?, length?), options))
+        };
+        // SAFETY: the conventions: a handle is one that is held, or NULL.
+        let pool = unsafe { pool::borrow(pool) };
+        let make = |mut options: Options| {
+            options.prefer = Prefer::Exact;
+            Collector::new(&pool, options)
         };
         let deliver = |collector: &mut Collector, outcome: Result<_, _>, (data, length): (Out<_>, Out<_>)| {
             let progress = outcome?;
@@ -165,7 +169,7 @@ pub unsafe extern "C" fn brimful_collect_exact(
             Ok(status_of(progress))
         };
         // SAFETY: passed on from the caller.
-        unsafe { collect(given.info, begin, deliver, rest) }
+        unsafe { collect(given.info, begin, make, deliver, rest) }
     })
 }
 
@@ -201,40 +205,34 @@ pub unsafe extern "C" fn brimful_collect_into(
             )
         };
         let begin = || {
-            let (length, source) = (length?, Callback::new(read, context)?);
-            // SAFETY: the conventions: the target is writable for `capacity` bytes, and the caller's comment says for
-            // how long.
-            Ok((unsafe { into(given, target, capacity) }?, source, length))
+            let start = collector::target(target, capacity)?;
+            // SAFETY: the conventions: what options point to is what it should be.
+            let options = unsafe { given.for_engine() }?;
+            Ok((Callback::new(read, context)?, length?, (start, options)))
         };
+        // SAFETY: the target is writable for `capacity` bytes, and the caller's comment says for how long.
+        let make =
+            |(start, options)| unsafe { Collector::new_into(&pool::borrow(ptr::null()), options, start, capacity) };
         let deliver = |collector: &mut Collector, outcome: Result<_, _>, length: Out<_>| {
             // At most `capacity`, so the conversion never falls back.
             length.set(usize::try_from(collector.info().length).unwrap_or(usize::MAX));
             outcome.map(status_of)
         };
         // SAFETY: passed on from the caller.
-        unsafe { collect(given.info, begin, deliver, rest) }
+        unsafe { collect(given.info, begin, make, deliver, rest) }
     })
 }
 
-/// A collector on this pool, or on the default pool for NULL.
-///
-/// # Safety
-/// `pool`, and what `given` points to, are what the header says.
-unsafe fn new(pool: *mut brimful_pool, given: brimful_options) -> Result<Collector, Error> {
-    // SAFETY: passed on from the caller.
-    let (pool, options) = unsafe { (pool::borrow(pool), given.to_engine()?) };
-    Ok(Collector::new(&pool, options)?)
-}
-
 /// What all three have in common. The collector lives on the stack; it is put on the heap only if it has to outlive the
-/// call, so that a small body costs no more than its block. `deliver` is told what came of the reading, and writes the
-/// result to the place that `begin` has found for it.
+/// call, so that a small body costs no more than its block. `begin` checks what was given and finds the place of the
+/// result, `make` makes the collector, and `deliver` is told what came of the reading.
 ///
 /// # Safety
 /// `info` is NULL or a struct to be filled.
-unsafe fn collect<P>(
+unsafe fn collect<P, O>(
     info: *mut brimful_info,
-    begin: impl FnOnce() -> Result<(Collector, Callback, P), Error>,
+    begin: impl FnOnce() -> Result<(Callback, P, O), Error>,
+    make: impl FnOnce(O) -> Result<Collector, InvalidOption>,
     deliver: impl FnOnce(&mut Collector, Result<Progress, Error>, P) -> Result<brimful_status, Error>,
     rest: Option<Out<*mut brimful_collector>>,
 ) -> Result<brimful_status, Error> {
@@ -247,16 +245,22 @@ unsafe fn collect<P>(
     let mut numbers = brimful_info::NOTHING;
     let status = match begin() {
         Err(error) => error.code(),
-        Ok((mut collector, mut source, place)) => {
-            let outcome = collector.read(&mut source);
-            let status = deliver(&mut collector, outcome, place).unwrap_or_else(Error::code);
-            if info.is_some() {
-                numbers = collector.info().into();
-            }
-            if status == BRIMFUL_OK {
-                status
-            } else {
-                keep(collector, status, rest)
+        Ok((mut source, place, options)) => {
+            let mut made = make(options);
+            match &mut made {
+                Err(error) => Error::from(*error).code(),
+                // By reference: moving a collector costs as much as reading into it.
+                Ok(collector) => {
+                    let outcome = collector.read(&mut source);
+                    let status = deliver(collector, outcome, place).unwrap_or_else(Error::code);
+                    if info.is_some() {
+                        numbers = collector.info().into();
+                    }
+                    match made {
+                        Ok(collector) if status != BRIMFUL_OK => keep(collector, status, rest),
+                        _ => status,
+                    }
+                }
             }
         }
     };

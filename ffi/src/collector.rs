@@ -94,7 +94,7 @@ pub unsafe extern "C" fn brimful_collector_new(
         // SAFETY: the conventions: an out-parameter is NULL or writable.
         let out = unsafe { Out::new(collector, ptr::null_mut()) }?;
         // SAFETY: the conventions: structs and handles are what they should be.
-        let (pool, options) = unsafe { (pool::borrow(pool), options::read(options)?.to_engine()?) };
+        let (pool, options) = unsafe { (pool::borrow(pool), options::read(options)?.for_engine()?) };
         let made = place(brimful_collector::new(Collector::new(&pool, options)?)).ok_or(Error::NoMemory)?;
         out.set(Box::into_raw(made));
         Ok(BRIMFUL_OK)
@@ -126,8 +126,12 @@ pub unsafe extern "C" fn brimful_collector_new_into(
     guard::status(|| {
         // SAFETY: the conventions: an out-parameter is NULL or writable.
         let out = unsafe { Out::new(collector, ptr::null_mut()) }?;
+        let start = self::target(target, capacity)?;
         // SAFETY: the conventions: structs are what they should be; the target is as the comment requires.
-        let made = unsafe { into(options::read(options)?, target, capacity) }?;
+        let made = unsafe {
+            let (pool, options) = (pool::borrow(ptr::null()), options::read(options)?.for_engine()?);
+            Collector::new_into(&pool, options, start, capacity)?
+        };
         out.set(Box::into_raw(
             place(brimful_collector::new(made)).ok_or(Error::NoMemory)?,
         ));
@@ -135,24 +139,12 @@ pub unsafe extern "C" fn brimful_collector_new_into(
     })
 }
 
-/// The engine's collector over memory of the caller's.
-///
-/// # Safety
-/// What `given` points to is what the header says. `target` is writable for `capacity` bytes, or NULL where that is 0,
-/// and nobody else uses them until the collector is dropped.
-pub(crate) unsafe fn into(given: brimful_options, target: *mut c_void, capacity: usize) -> Result<Collector, Error> {
-    let target = match NonNull::new(target.cast::<u8>()) {
-        Some(target) => target,
-        None if capacity == 0 => NonNull::dangling(),
-        None => return Err(Error::Invalid),
-    };
-    if capacity > isize::MAX.unsigned_abs() {
-        return Err(Error::Invalid);
-    }
-    // SAFETY: passed on from the caller; a capacity of 0 asks for nothing.
-    unsafe {
-        let (pool, options) = (pool::borrow(ptr::null()), given.to_engine()?);
-        Ok(Collector::new_into(&pool, options, target, capacity)?)
+/// The start of memory of the caller's, which may be NULL where it has no byte.
+pub(crate) fn target(target: *mut c_void, capacity: usize) -> Result<NonNull<u8>, Error> {
+    match NonNull::new(target.cast::<u8>()) {
+        _ if capacity > isize::MAX.unsigned_abs() => Err(Error::Invalid),
+        None if capacity > 0 => Err(Error::Invalid),
+        start => Ok(start.unwrap_or(NonNull::dangling())),
     }
 }
 
@@ -482,7 +474,7 @@ pub unsafe extern "C" fn brimful_collector_reset(
             None
         } else {
             // SAFETY: the conventions: structs and handles are what they should be.
-            Some(unsafe { options::read(options)?.to_engine() }?)
+            Some(unsafe { options::read(options)?.for_engine() }?)
         };
         // SAFETY: the conventions: a handle is one that is held.
         unsafe { enter(collector, |collector| collector.reset(given)) }??;

@@ -152,7 +152,8 @@ impl brimful_options {
     ///
     /// # Safety
     /// `allocator` and `cancel` are NULL or what the header says they are.
-    pub(crate) unsafe fn to_engine(self) -> Result<Options, Error> {
+    #[inline(always)]
+    pub(crate) unsafe fn for_engine(&self) -> Result<Options, Error> {
         let unknown_flags = self.flags & !(BRIMFUL_TRUNCATE | BRIMFUL_SCRUB);
         if unknown_flags != 0 {
             return Err(Error::Invalid);

@@ -170,6 +170,21 @@ impl fmt::Debug for MemoryRef {
     }
 }
 
+/// Makes a value of the engine's own on the heap; `None`, with nothing made, when no memory can be had.
+pub(crate) fn place_with<T>(make: impl FnOnce() -> T) -> Option<Box<T>> {
+    let layout = Layout::new::<T>();
+    if layout.size() == 0 {
+        return Some(Box::new(make())); // takes no memory
+    }
+    // SAFETY: the layout's size is not 0.
+    let pointer = NonNull::new(unsafe { std::alloc::alloc(layout) })?.cast::<T>();
+    // SAFETY: the pointer is fresh and has T's layout, which is what Box frees it with. A panic in `make` only leaks it.
+    unsafe {
+        pointer.write(make());
+        Some(Box::from_raw(pointer.as_ptr()))
+    }
+}
+
 /// Puts a value of the engine's own on the heap.
 ///
 /// # Errors
