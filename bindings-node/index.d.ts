@@ -23,6 +23,23 @@ export type Callback = (window: Buffer) => number | null
 /** The same, with an answer that may come later. The window is the source's until then. */
 export type AsyncCallback = (window: Buffer) => number | null | PromiseLike<number | null>
 
+/** A web stream. */
+export interface ReadableStreamSource {
+  readonly locked: boolean
+  getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; releaseLock(): void }
+  cancel(reason?: unknown): Promise<void>
+}
+
+/** A `Blob` or `File`; its size is a hint. */
+export interface BlobSource {
+  readonly size: number
+  stream(): unknown
+  arrayBuffer(): Promise<ArrayBuffer>
+}
+
+/** Memory that can be written into: shared memory too, which is filled at the end of the call. */
+export type Target = NodeJS.ArrayBufferView | ArrayBuffer | SharedArrayBuffer
+
 /** What is read at once: an iterable of chunks, one chunk that is the whole body, or a callback. */
 export type SyncSource = Iterable<Chunk> | Chunk | Callback
 
@@ -35,14 +52,38 @@ export interface ResponseSource {
 }
 
 /**
- * Anything that can be read: one of Node's streams (an `http.IncomingMessage`, a socket, a file stream), a `Response`, a
- * web stream, an async iterable, and all of {@link SyncSource}.
+ * A `FileHandle` of `node:fs/promises`, or any object with a descriptor. It stays open, and reading begins where it
+ * stands and moves it: by what the body has, and by one byte more where that has shown that there is more than the limit.
+ *
+ * A file is read by read(2) on threads of Node's pool, a window at a time, straight into the body; what fstat says of
+ * its size is a hint. A thread that is reading cannot be stopped: after an abort or cancel the collector is free again
+ * when its window comes back. A pipe, socket or terminal is read by the event loop as it has something, no byte further
+ * than is wanted; it is made non-blocking for everybody who has it open, as Node does with its own.
+ *
+ * Errors of the system come out as Node's own do (`code`, `errno`, `syscall`).
+ */
+export interface DescriptorSource {
+  readonly fd: number
+}
+
+/**
+ * Anything that can be read: one of Node's streams (an `http.IncomingMessage`, a socket, a file stream), a `Response` or
+ * `Request`, a `Blob`, a web stream, a descriptor, an async iterable, and all of {@link SyncSource}.
  *
  * What HTTP announces (Content-Length without Content-Encoding) is enforced, and refused before the first byte where
  * it is above the limit. A stream is read to its end and, when the body is refused, destroyed, cancelled or returned,
- * once; a request on a server is only unpiped and paused, so that its client can still be answered.
+ * once; a request on a server is only unpiped and paused, so that its client can still be answered. A byte stream is
+ * given memory to fill, by a BYOB reader, and asked for no byte beyond what is wanted.
  */
-export type Source = SyncSource | NodeJS.ReadableStream | ResponseSource | AsyncIterable<Chunk> | AsyncCallback
+export type Source =
+  | SyncSource
+  | NodeJS.ReadableStream
+  | ReadableStreamSource
+  | ResponseSource
+  | BlobSource
+  | DescriptorSource
+  | AsyncIterable<Chunk>
+  | AsyncCallback
 
 /** How a body is read. A name that is not known is a TypeError. */
 export interface BodyOptions {
@@ -75,8 +116,19 @@ export interface BodyOptions {
 export interface CollectOptions extends BodyOptions {
   /** Where the memory comes from. Default: a pool of this thread. */
   pool?: Pool | null
-  /** Reads into this collector, with its options; no other option may be given then. What came before an error is in it. */
+  /**
+   * Reads into this collector, with its options; of the others only `signal` and `onProgress` may be given then. What came
+   * before an error is in it.
+   */
   collector?: Collector<Buffer | PooledBuffer>
+  /**
+   * Rejects at once with `signal.reason`, also while the source is waited for; the source is destroyed, cancelled or
+   * returned. What an async callback writes or answers later goes nowhere, and its window's memory is not used again. A
+   * call that reads at once can be aborted from inside its source.
+   */
+  signal?: AbortSignal | null
+  /** Called on this thread whenever more has come. What it throws ends the call, and the source is stopped. */
+  onProgress?: ((received: number, expected: number | undefined) => void) | null
 }
 
 /**
@@ -89,6 +141,17 @@ export function collect(source: Source, options?: CollectOptions): Promise<Buffe
 
 /** As {@link collect}, with the memory that the body arrived in as the result. Release it when it is not needed any more. */
 export function collectPooled(source: Source, options?: CollectOptions): Promise<PooledBuffer>
+
+/**
+ * Reads the body into memory of the caller's and answers how many bytes lie there; bytes outside, and behind the body, stay
+ * as they are, whatever happens. More than fits is `ERR_BRIMFUL_LIMIT`, and the byte that shows it never goes there. An
+ * error of brimful tells by `landed` what lies there; for errors of a source give a `collector` made for this `target`,
+ * whose `info().length` says so on every outcome.
+ *
+ * The target must not be detached or shrunk before the call is over (`ERR_BRIMFUL_CONTRACT`). A callback's windows lie in
+ * it and show what is there.
+ */
+export function collectInto(source: Source, target: Target, options?: CollectOptions): Promise<number>
 
 /** As {@link collect}, at once. A callback with nothing more now throws `ERR_BRIMFUL_WOULD_BLOCK` with the `collector` to go on with. */
 export function collectSync(source: SyncSource, options?: CollectOptions): Buffer
@@ -152,7 +215,10 @@ export interface Collector<Result extends Buffer | PooledBuffer = Buffer> {
   readonly complete: boolean
   /** Copies from `offset` of what has arrived so far into `target`, before the end too; answers how many bytes. */
   copy(offset: number, target: NodeJS.ArrayBufferView | ArrayBuffer): number
-  /** What has arrived so far, where it lies. The views are valid until the next call that changes the collector. */
+  /**
+   * What has arrived so far, where it lies. The views are valid until the next call that changes the collector; once the
+   * result is taken they have length 0, as kept windows do, so that nothing can change it.
+   */
   segments(): Buffer[]
   /** The complete body, as `result` says; once. `ERR_BRIMFUL_STATE` while it is not complete. */
   finish(): Result
@@ -160,8 +226,8 @@ export interface Collector<Result extends Buffer | PooledBuffer = Buffer> {
   takePartial(): PooledBuffer
   info(): Info
   /**
-   * Asks the body to stop: `ERR_BRIMFUL_CANCELLED`. A stream that is being read stops at once, other sources at their next
-   * answer. Works from inside a callback.
+   * Asks the body to stop: `ERR_BRIMFUL_CANCELLED`. A source that is being waited for is left at once, but for a file, which
+   * has its window back first. Works from inside a callback.
    */
   cancel(): void
   /** Begins again for another body, with these options or the same ones, keeping up to 1 MiB of memory. Views of the last one are revoked. */
@@ -171,6 +237,11 @@ export interface Collector<Result extends Buffer | PooledBuffer = Buffer> {
 /** Makes collectors. */
 export const Collector: {
   new (options: BodyOptions & { result: 'pooled'; pool?: Pool | null }): Collector<PooledBuffer>
+  /**
+   * The body lies in this memory of the caller's, as `collectInto` says; `info().length` tells how much of it, and `finish`
+   * and `takePartial` give a pooled copy. Not memory that other threads see.
+   */
+  new (options: BodyOptions & { target: NodeJS.ArrayBufferView | ArrayBuffer; pool?: Pool | null }): Collector<PooledBuffer>
   new (options?: BodyOptions & { result?: 'exact' | undefined; pool?: Pool | null }): Collector
   readonly prototype: Collector
 }
@@ -178,7 +249,8 @@ export const Collector: {
 /**
  * A body in the memory it arrived in. Treat it as read-only: several readers may share it.
  *
- * `release` gives the memory to the next body: all views become empty (length 0), wherever they are. A buffer that is
+ * `release` gives the memory to the next body: all views become empty (length 0), wherever they are, once no slice is
+ * left. A buffer that is
  * not released is cleaned up by the garbage collector, and its memory is not used again.
  */
 export class PooledBuffer {
@@ -200,6 +272,11 @@ export class PooledBuffer {
   toBuffer(): Buffer
   /** The body's pieces in order, without a copy. An empty body has none. */
   segments(): Buffer[]
+  /**
+   * Bytes `begin` to `end` as a buffer of their own that shares the memory; the arguments are those of `Buffer.subarray`.
+   * It holds all of the memory until it is released itself: the last release empties the views of all of them.
+   */
+  subarray(begin?: number, end?: number): PooledBuffer
   /** Gives the memory back; every further call but this one is `ERR_BRIMFUL_STATE`. */
   release(): void
   [Symbol.dispose](): void
@@ -208,6 +285,11 @@ export class PooledBuffer {
 export interface PoolOptions {
   /** The most bytes of memory that lie in the pool for the next bodies. Default: 64 MiB. */
   maxRetained?: number | bigint | null
+  /**
+   * The most writable bytes that bodies and buffers of this pool may have at once; beyond it `ERR_BRIMFUL_BUDGET`, at once and with
+   * nothing changed. Default: none. Exact results are not counted.
+   */
+  budget?: number | bigint | null
   /** The limit of bodies whose own options say none. */
   limit?: number | bigint | null
   /** Memory that lies unused for so many milliseconds is given back at the next use. Default: 10 000. */
@@ -239,7 +321,7 @@ export interface PoolStats {
   retainedBytes: number
   /** The most bytes owned at once. */
   peakBytes: number
-  /** Rents that found no memory. */
+  /** Rents that found no memory, or none within the budget. */
   refused: number
 }
 
@@ -266,6 +348,7 @@ export class BrimfulError extends Error {
     | 'ERR_BRIMFUL_CANCELLED'
     | 'ERR_BRIMFUL_STATE'
     | 'ERR_BRIMFUL_BUSY'
+    | 'ERR_BRIMFUL_BUDGET'
     | 'ERR_BRIMFUL_NO_MEMORY'
     | 'ERR_BRIMFUL_INVALID'
     | 'ERR_BRIMFUL_WOULD_BLOCK'
@@ -276,6 +359,8 @@ export class BrimfulError extends Error {
   readonly limit?: number
   /** The length that was announced. */
   readonly expected?: number
+  /** Of `collectInto`: how many bytes lie in the target. */
+  readonly landed?: number
   /** What came before the error, if the call made the collector itself; with `collector` it is in that one. Its memory goes with the error. */
   readonly partial: PooledBuffer | undefined
   /** Of `ERR_BRIMFUL_WOULD_BLOCK`: what to go on with. */

@@ -393,13 +393,13 @@ test('views that are passed to another thread are copies there, and one that was
 })
 
 test('a budget is an error at once that changes nothing, and the same call goes on later (E45)', async () => {
-  const pool = new Pool({ budget: 150_000 })
+  const pool = new Pool({ budget: 300_000 })
   const first = collectPooledSync(giver(60_000), { pool, length: 60_000 })
   const collector = new Collector({ result: 'pooled', pool })
   collector.write(painted(10_000))
   const rest = painted(50_000, 10_000)
   assert.throws(() => collector.write(rest), code('budget'))
-  const error = await errorOf(() => collectPooled(giver(80_000), { pool, length: 80_000 }))
+  const error = await errorOf(() => collectPooled(giver(250_000), { pool, length: 250_000 }))
   assert.deepEqual([error.code, error.received], ['ERR_BRIMFUL_BUDGET', 0])
   const later = await errorOf(() => collect(pieces(100_000, 1000), { pool }))
   assert.equal(later.code, 'ERR_BRIMFUL_BUDGET')
