@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -47,6 +48,10 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
         if mode == "close" or "cut" in mode:
             self.close_connection = True
+
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):  # the same between two requests
+            super().handle()
 
     def log_message(self, format: str, *args: object) -> None:
         pass
