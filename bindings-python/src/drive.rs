@@ -123,7 +123,13 @@ pub(crate) struct Reading {
     view: Option<Py<PyMemoryView>>,
     /// Whether the body has a length, by which an early end is found out.
     enforced: bool,
+    /// Work since other threads were last let run: calls, and 64 KiB that came count as one more.
+    unyielded: usize,
 }
+
+/// After so much work, which takes some 10 us to 1 ms, other threads are let run (0.1 us when none wants to): a source
+/// that is all C, an endless `itertools` among them, would hold them up until its end, and the one that cancels too.
+const YIELDS_AFTER: usize = 64;
 
 // SAFETY: the window is a position in the body's own memory, looked at by whoever has the body's turn.
 unsafe impl Send for Reading {}
@@ -143,6 +149,7 @@ impl Reading {
             window: None,
             view: None,
             enforced: false,
+            unyielded: 0,
         }
     }
 
@@ -252,6 +259,7 @@ impl Reading {
                 Ok(answered) => answered,
                 Err(awaitable) => return Ok(Stop::Await(awaitable)),
             };
+            self.unyielded += 1 + answer.filled / (64 << 10);
             let flow = self.answer(body, turn, answer);
             match settle(flow, raised) {
                 // A body that is complete still sees what its last chunk has beyond it.
@@ -304,6 +312,10 @@ impl Reading {
         if unsafe { ffi::PyErr_CheckSignals() } != 0 {
             return Err(PyErr::fetch(py));
         }
+        if self.unyielded > YIELDS_AFTER {
+            self.unyielded = 0;
+            py.detach(|| {});
+        }
         Ok(())
     }
 
@@ -314,7 +326,10 @@ impl Reading {
         };
         let target = body.target().map(|target| target.range());
         let written = match Chunk::of(chunk.bind(py))?.apart_from(target)?.as_slice().get(from..) {
-            Some(rest) => turn.write(rest),
+            Some(rest) => {
+                self.unyielded += rest.len() / (64 << 10);
+                turn.write(rest)
+            }
             None => Ok(()), // a bytearray that its owner has shortened meanwhile
         };
         if matches!(written, Err(Error::NoMemory | Error::Budget)) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Literal
 
 from ._brimful import Collector
@@ -36,6 +37,8 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         self._window: memoryview | None = None
         self._filled = 0  # bytes of the window that its reader has not let go of yet
         self._discard: bytearray | None = None
+        self._eof = False
+        self._paused = False
         self._ended = False
         self._failure: BaseException | None = None
         self._taken = False
@@ -80,37 +83,53 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         return self._discard
 
     def buffer_updated(self, nbytes: int) -> None:
-        window = self._window
-        if self._ended or window is None:
+        if self._ended or self._window is None:
             self.surplus += nbytes
+            self._pause_if_failed()
             return
         self._filled = nbytes
-        try:
-            window.release()
-        except BufferError:
-            # The transport (uvloop's) lets its view go when this returns. Committing now would take it for one that is
-            # kept, and move the body.
-            asyncio.get_running_loop().call_soon(self._commit)
-        else:
-            self._commit()
+        self._when_let_go(self._updated)
+
+    def _updated(self) -> None:
+        self._commit()
+        self._pause_if_failed()
 
     def eof_received(self) -> bool:
-        self._commit(last=True)
-        if not self._ended:
-            try:
-                self.collector.end()
-            except Exception as error:  # noqa: BLE001 - it is raised where the body is waited for
-                self._end(error)
-            else:
-                self._settle()
+        self._eof = True
+        self._when_let_go(self._finish)
         # As asyncio's streams do: it stays open for an answer, which TLS cannot.
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._commit(last=True)
+        if self._eof:
+            self._finish()
+        else:
+            self._commit(last=True)
         self._transport = None
         if not self._ended:
             self._end(error or ConnectionAbortedError("the connection was closed before the body's end"))
+
+    def _when_let_go(self, then: Callable[[], None]) -> None:
+        """A transport (uvloop's) may let its view of the window go only when the call to this protocol returns. Before
+        that it would be taken for a view that is kept, and the body be moved."""
+        if self._window is not None:
+            try:
+                self._window.release()
+            except BufferError:
+                asyncio.get_running_loop().call_soon(then)
+                return
+        then()
+
+    def _finish(self) -> None:
+        self._commit(last=True)
+        if self._ended:
+            return
+        try:
+            self.collector.end()
+        except Exception as error:  # noqa: BLE001 - it is raised where the body is waited for
+            self._end(error)
+        else:
+            self._settle()
 
     def _commit(self, last: bool = False) -> None:
         """Takes the window back, where bytes are in it, or none will come."""
@@ -137,9 +156,14 @@ class BufferedProtocol(asyncio.BufferedProtocol):
     def _end(self, failure: BaseException | None) -> None:
         self._ended = True
         self._failure = failure
-        if failure is not None and isinstance(self._transport, asyncio.ReadTransport):
-            self._transport.pause_reading()
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
 
+    def _pause_if_failed(self) -> None:
+        """Not from within get_buffer, where pausing crashes uvloop (0.23)."""
+        # Not by its type: uvloop's transports are of classes of their own.
+        pause = getattr(self._transport, "pause_reading", None)
+        if self._failure is not None and not self._paused and pause is not None:
+            self._paused = True
+            pause()
