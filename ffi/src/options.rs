@@ -29,8 +29,9 @@ pub const BRIMFUL_PREFER_EXACT: u32 = 1;
 /// A flag of brimful_options: more than `limit` bytes is no error; the result has the first `limit` bytes and says
 /// that it was cut.
 pub const BRIMFUL_TRUNCATE: u32 = 1;
-/// A flag of brimful_options: windows are cleared before the source sees them. Without it they hold whatever was
-/// there, which is fine for a source that only writes, as read(2) does.
+/// A flag of brimful_options: windows are cleared before the source sees them, so that it never sees bytes of another
+/// body (what it has itself written beyond what it claimed may still be there). Without it they hold whatever was there,
+/// which is fine for a source that only writes, as read(2) does.
 pub const BRIMFUL_SCRUB: u32 = 2;
 
 /// What a body may be, and how it is collected. Begin with BRIMFUL_OPTIONS_INIT or brimful_options_init and change
