@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import socket
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import assert_type
 
+import aiohttp
 import brimful
+import httpx
+import requests
+import starlette.requests
 
 
 def chunks() -> Iterator[bytes | None]:
@@ -53,3 +59,44 @@ except brimful.LimitError as error:
 brimful.collect("text")  # type: ignore[arg-type]
 brimful.collect(b"", end="never")  # type: ignore[arg-type]
 collector.reset(pool=None)  # type: ignore[call-arg]
+
+
+async def fill_async(window: memoryview) -> int | None:
+    return None
+
+
+async def chunks_async() -> AsyncIterator[bytes]:
+    yield b"abc"
+
+
+def progress(received: int, expected: int | None) -> None: ...
+
+
+async def asynchronous(reader: asyncio.StreamReader, request: starlette.requests.Request) -> None:
+    assert_type(await brimful.collect_async(reader, limit=1 << 20), bytes)
+    assert_type(await brimful.collect_async(fill_async, on_progress=progress), bytes)
+    assert_type(await brimful.collect_pooled_async(chunks_async(), pool=brimful.Pool(budget=1 << 30)), brimful.PooledBuffer)
+    assert_type(await brimful.collect_into_async(request, bytearray(10)), int)
+    assert_type(await brimful.Collector().read_async(chunks_async()), bool)
+    async with aiohttp.ClientSession() as session, session.get("http://127.0.0.1/") as response:
+        assert_type(await brimful.collect_async(response), bytes)
+    async with httpx.AsyncClient() as client, client.stream("GET", "http://127.0.0.1/") as answer:
+        assert_type(await brimful.collect_async(answer), bytes)
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.create_connection(lambda: brimful.BufferedProtocol(length=3), "127.0.0.1", 80)
+    assert_type(protocol, brimful.BufferedProtocol)
+    await protocol.wait()
+    assert_type(protocol.surplus, int)
+
+
+assert_type(brimful.collect_into(b"abc", bytearray(3), length=3), int)
+assert_type(brimful.collect_fd(0, limit=3), bytes)
+with brimful.collect_fd_pooled(open(__file__)) as read:
+    assert_type(read[1], int)
+    assert_type(read[1:2], brimful.PooledBuffer)
+brimful.collect(socket.socket(), on_progress=progress)
+brimful.collect(requests.get("http://127.0.0.1/", stream=True))
+brimful.collect(httpx.get("http://127.0.0.1/"))
+brimful.collect_into(b"abc", "text")  # type: ignore[arg-type]
+brimful.collect_fd("0")  # type: ignore[arg-type]
+brimful.nothing  # type: ignore[attr-defined]
