@@ -77,6 +77,8 @@ pub struct Collector {
     pub(crate) window: Option<Window>,
     pub(crate) body: Body,
     pub(crate) received: u64,
+    /// Bytes of the body that its caller keeps; see `count`.
+    counted: u64,
     source_calls: u64,
     pendings: u64,
     retries: u32,
@@ -112,6 +114,7 @@ impl Collector {
             window: None,
             body: Body::default(),
             received: 0,
+            counted: 0,
             source_calls: 0,
             pendings: 0,
             retries: 0,
@@ -293,17 +296,7 @@ impl Collector {
     /// As said; [`Error::State`] where the table of states says so; [`Error::NoMemory`] and [`Error::Budget`] with
     /// nothing taken.
     pub fn write(&mut self, data: &[u8]) -> Result<(), Error> {
-        match self.phase {
-            Phase::Open => {}
-            Phase::Complete if data.is_empty() || self.truncated => return Ok(()),
-            Phase::Complete if self.options.length.is_some() => {
-                self.received = self.received.saturating_add(data.len() as u64);
-                return Err(self.fail(Error::Long));
-            }
-            Phase::Failed(error) => return Err(error),
-            _ => return Err(Error::State),
-        }
-        if data.is_empty() {
+        if !self.takes(data.len() as u64)? {
             return Ok(());
         }
         self.check_attached()?;
@@ -317,6 +310,36 @@ impl Collector {
             Phase::Failed(error) => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Whether pushed bytes are to be looked at at all.
+    fn takes(&mut self, bytes: u64) -> Result<bool, Error> {
+        match self.phase {
+            Phase::Open => Ok(bytes > 0),
+            Phase::Complete if bytes == 0 || self.truncated => Ok(false),
+            Phase::Complete if self.options.length.is_some() => {
+                self.received = self.received.saturating_add(bytes);
+                Err(self.fail(Error::Long))
+            }
+            Phase::Failed(error) => Err(error),
+            _ => Err(Error::State),
+        }
+    }
+
+    /// Counts bytes that the caller keeps by itself as if they had been written: the limit, the length and the states
+    /// follow, but nothing lands, and no result shows them. For hosts whose sources give their chunks away. Says how many
+    /// of them are the body's; whether these bytes have ended it is for [`Collector::is_complete`] to say.
+    ///
+    /// # Errors
+    /// What had ended the body before, and what [`Collector::write`] answers in a state that takes no bytes.
+    pub fn count(&mut self, bytes: u64) -> Result<u64, Error> {
+        if !self.takes(bytes)? {
+            return Ok(0);
+        }
+        let kept = self.bounds.most.saturating_sub(self.received).min(bytes);
+        self.counted += kept;
+        self.arrived(bytes);
+        Ok(kept)
     }
 
     /// Takes what the body lacks of a chunk and leaves the rest to the caller: with a length, the next body's head may
@@ -425,7 +448,7 @@ impl Collector {
         let length = self.body.length;
         let mut info = self.info();
         info.waste = block.raw.capacity.saturating_sub(length.max(1)) as u64;
-        info.state = State::Taken;
+        (info.length, info.state) = (length as u64, State::Taken);
         self.body.give_back(supply);
         (self.phase, self.waste) = (Phase::Taken(None), info.waste);
         Ok(Exact::new(block, length, info, self.options.exact_memory()))
@@ -479,7 +502,7 @@ impl Collector {
         let padded = (self.body.length > 0 || supply.padding() == 0) && self.body.pad(supply);
         let mut info = self.info();
         info.waste = self.body.waste() as u64;
-        info.state = State::Taken;
+        (info.length, info.state) = (self.body.length as u64, State::Taken);
         let padding = (supply.padding(), padded);
         let buffer = Buffer::new(&mut self.body, info, (&self.pool, self.options.exact_memory()), padding)?;
         (self.phase, self.waste) = (Phase::Taken(info.error), info.waste);
@@ -504,6 +527,7 @@ impl Collector {
         }
         self.suggested = false;
         (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
+        self.counted = 0;
         (self.source_error, self.truncated, self.window, self.waste) = (0, false, None, 0);
         self.start();
         Ok(())
@@ -531,7 +555,7 @@ impl Collector {
             received: self.received,
             expected: self.options.length,
             limit: (self.bounds.limit < ADDRESS_SPACE).then_some(self.bounds.limit),
-            length: self.body.length as u64,
+            length: self.body.length as u64 + self.counted,
             source_calls: self.source_calls,
             pendings: self.pendings,
             copied: tally.copied,

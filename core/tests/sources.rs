@@ -273,3 +273,44 @@ fn what_is_wanted_never_passes_the_length_or_the_byte_that_shows_more() {
         );
     }
 }
+
+#[test]
+fn counted_bytes_lead_where_written_ones_do() {
+    for (length, end) in [(None, End::Length), (Some(100), End::Length), (Some(100), End::Eof)] {
+        for limit in [None, Some(0), Some(99), Some(100), Some(101)] {
+            for (truncate, each) in [false, true]
+                .into_iter()
+                .flat_map(|cut| [1, 7, 100, 150].map(|each| (cut, each)))
+            {
+                let options = Options {
+                    length,
+                    end,
+                    limit,
+                    truncate,
+                    ..Options::default()
+                };
+                let make = || Collector::new(&pool(MemoryRef::system()), options.clone()).expect("in range");
+                let (mut written, mut counted) = (make(), make());
+                let mut kept = 0;
+                for _ in 0..160 / each {
+                    let wrote = written.write(&vec![7; each]);
+                    let count = counted.count(each as u64);
+                    kept += count.unwrap_or(0);
+                    assert_eq!(
+                        count.map(|_| ()).and(counted.is_complete().map(|_| ())),
+                        wrote.and(written.is_complete().map(|_| ()))
+                    );
+                    assert_eq!(counted.is_complete(), written.is_complete());
+                    assert_eq!(counted.info().received, written.info().received);
+                    assert_eq!(counted.info().truncated, written.info().truncated);
+                    assert_eq!(
+                        (kept, counted.info().length),
+                        (written.info().length, written.info().length)
+                    );
+                }
+                assert_eq!(counted.end(), written.end());
+                assert_eq!(counted.take_partial().expect("there").len(), 0, "no result shows them");
+            }
+        }
+    }
+}
