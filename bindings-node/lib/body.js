@@ -3,9 +3,10 @@
 
 const { native, numbers, view } = require('./native.js')
 const { BrimfulError, codeOf, systemError, wrongType, describe } = require('./errors.js')
-const { makeBuffer, makeOwnBuffer } = require('./buffer.js')
+const { bufferOf, makeBuffer, makeOwnBuffer } = require('./buffer.js')
+const { Gathered } = require('./gather.js')
 const { readInfo } = require('./info.js')
-const { tellOptions } = require('./options.js')
+const { NONE, tellOptions } = require('./options.js')
 const { poolHandle } = require('./pool.js')
 
 /** Statuses that are no errors. */
@@ -52,6 +53,8 @@ class Body {
     /** Whether errors carry what came: in calls that make the body and give it to nobody. */
     this.lends = false
     this.cancelled = false
+    /** Whether the source has said how long it is. */
+    this.announced = false
     /** Whether somebody can ask the body to stop while a source is waited for. */
     this.stoppable = false
     /** A source that is being waited for is left at once when this is called. */
@@ -60,6 +63,8 @@ class Body {
     this.signal = undefined
     this.onProgress = undefined
     this.reported = 0
+    /** Chunks that are kept until the end; undefined where they are taken as they come. */
+    this.gathered = undefined
     /** A thread of the pool has the window. */
     this.lent = false
     const pooled = poolHandle(pool)
@@ -101,6 +106,7 @@ class Body {
     native.collectorInfo(this.handle)
     const untouched = numbers[3] === 0 && numbers[4] === 0 && numbers[8] === 0
     if (!untouched) return
+    this.announced = true
     this.reset(length === undefined ? { ...options, sizeHint: options.sizeHint ?? hint } : { ...options, length, end: options.end ?? 'eof' })
   }
 
@@ -133,6 +139,7 @@ class Body {
   /** What came, for an error that carries it. */
   partial() {
     if (!this.lends) return undefined
+    if (this.gathered !== undefined) return bufferOf(this.gathered.join(), this.info())
     const handle = native.collectorTakePartial(this.handle)
     return handle < 0 ? undefined : makeOwnBuffer(handle)
   }
@@ -164,8 +171,43 @@ class Body {
     return native.collectorWanted(this.handle)
   }
 
+  /**
+   * The source gives its chunks away: where nothing is known of the length, and nobody can look at the body meanwhile,
+   * they are kept as they are until the exact result can be made in one piece, so that each byte is copied once.
+   */
+  gather() {
+    const known = this.announced || this.options.length !== undefined || this.options.sizeHint !== undefined
+    if (this.exact && this.lends && !known) this.gathered = new Gathered()
+  }
+
+  /** Limits and lengths are the engine's to judge for kept chunks too. */
+  #keep(bytes) {
+    const code = native.collectorCount(this.handle, bytes.length)
+    const kept = numbers[0]
+    if (kept > 0) this.gathered.add(kept < bytes.length ? bytes.subarray(0, kept) : bytes)
+    return this.check(code)
+  }
+
+  /** The exact result of kept chunks: their sum is the length now. */
+  #finishGathered() {
+    const { length } = this.gathered
+    const chunks = this.gathered.take()
+    this.gathered = undefined
+    if (chunks.reduce((sum, chunk) => sum + chunk.length, 0) !== length) {
+      throw new BrimfulError('contract: a chunk was detached after the stream had given it; its bytes are gone', { code: codeOf('contract') })
+    }
+    this.reset({ ...NONE, length, limit: length, maxPrealloc: length }, 'length')
+    for (const chunk of chunks) this.check(native.collectorWrite(this.handle, chunk))
+    return this.finishExact()
+  }
+
   /** Takes a chunk; answers whether the body is complete. */
   write(bytes) {
+    if (this.gathered !== undefined) {
+      const complete = this.#keep(bytes) === COMPLETE
+      if (this.onProgress !== undefined) this.report()
+      return complete
+    }
     const complete = this.check(native.collectorWrite(this.handle, this.#apart(bytes))) === COMPLETE
     if (this.onProgress !== undefined) this.report()
     return complete
@@ -348,6 +390,7 @@ class Body {
   }
 
   finishExact() {
+    if (this.gathered !== undefined) return this.#finishGathered()
     const memory = native.collectorFinishExact(this.handle)
     if (typeof memory === 'number') throw this.failure(memory)
     if (this.keepsInfo) this.taken = readInfo()

@@ -212,4 +212,7 @@ function makeOwnBuffer(handle) {
   }
 }
 
-module.exports = { PooledBuffer, makeBuffer, makeOwnBuffer, readSegments }
+/** The same over memory that is nobody else's. */
+const bufferOf = (bytes, info) => new PooledBuffer(KEY, -1, { ...info, state: 'taken' }, { segments: bytes.length === 0 ? [] : [bytes] })
+
+module.exports = { PooledBuffer, bufferOf, makeBuffer, makeOwnBuffer, readSegments }

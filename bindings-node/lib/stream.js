@@ -36,6 +36,7 @@ function readStream(stream, body) {
   const message = isIncomingMessage(stream)
   if (message) body.announce({ length: lengthOfMessage(stream) })
   const stopsAtLength = body.stopsAtLength()
+  body.gather()
   return new Promise((resolve, reject) => {
     const fail = (error) => {
       leave()

@@ -35,6 +35,7 @@ async function readWebStream(stream, body, announced) {
     if (announced) body.announce(announced)
     if (body.isComplete()) return true
     body.checkCancelled()
+    if (!isByob) body.gather()
     const ask = isByob ? filling(reader, body) : () => reader.read()
     for (;;) {
       const { done, value } = await next(ask, body, announced)

@@ -23,6 +23,11 @@ use std::ptr::{self, NonNull};
 /// The largest fixed block of a pool whose large blocks grow (node.md).
 pub(crate) const FIXED_UP_TO: usize = 64 << 10;
 
+/// From here on exact results are advised to huge pages: the allocator of Node surely maps them by themselves, at
+/// glibc's largest threshold.
+const HUGE_FROM: usize = 32 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+
 /// What kind of ArrayBuffer the JavaScript half is asked for.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
@@ -140,14 +145,23 @@ impl Blocks {
         f()
     }
 
-    /// A piece of an exact result: an ArrayBuffer of its own.
+    /// A piece of an exact result: an ArrayBuffer of its own. Large ones are filled in huge pages, which takes a fraction
+    /// of the time (performance.md); they are mappings of their own, so the advice goes with them.
     pub(crate) fn allocate_exact(&self, size: usize, align: usize) -> Option<Raw> {
         let kind = if self.showing.get() {
             Kind::ExactZeroed
         } else {
             Kind::Exact
         };
-        self.allocate(kind, size, align)
+        let raw = self.allocate(kind, size, align)?;
+        if size >= HUGE_FROM {
+            let from = raw.pointer.addr().get().next_multiple_of(HUGE_PAGE);
+            let to = (raw.pointer.addr().get() + size) / HUGE_PAGE * HUGE_PAGE;
+            let start = raw.pointer.as_ptr().wrapping_add(from - raw.pointer.addr().get());
+            // SAFETY: advice on whole pages that lie in the piece, which changes no byte; that it fails is no matter.
+            unsafe { libc::madvise(start.cast(), to - from, libc::MADV_HUGEPAGE) };
+        }
+        Some(raw)
     }
 
     fn hooks(&self) -> Option<&Hooks> {

@@ -280,6 +280,17 @@ pub(crate) fn write(host: &Host, arguments: &Arguments) -> Value {
     })
 }
 
+/// (collector, how many bytes of a chunk that JavaScript keeps; scratch 0: how many of them are the body's) -> complete,
+/// open, or a status.
+pub(crate) fn count_kept(host: &Host, arguments: &Arguments) -> Value {
+    host.tell(&[0.0]);
+    with(host, arguments, |body| {
+        let kept = body.idle()?.count(arguments.count(1).unwrap_or(0) as u64)?;
+        host.tell(&[number(kept)]);
+        wanting(&body.collector)
+    })
+}
+
 /// (collector, chunk) -> bytes taken, or a status.
 pub(crate) fn write_some(host: &Host, arguments: &Arguments) -> Value {
     with(host, arguments, |body| {

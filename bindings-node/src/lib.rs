@@ -63,6 +63,7 @@ const FUNCTIONS: &[(
     "collectorReadFile" => descriptor::read,
     "collectorCloseFile" => descriptor::close,
     "collectorAnswer" => collector::answer,
+    "collectorCount" => collector::count_kept,
     "collectorWrite" => collector::write,
     "collectorWriteSome" => collector::write_some,
     "collectorReserve" => collector::reserve,

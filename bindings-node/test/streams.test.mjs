@@ -175,3 +175,49 @@ test('a collector that is being read into is busy, but can be looked at', async 
   assert.equal(await reading, true)
   assert.equal(String(collector.finish()), 'abcdef')
 })
+
+test('chunks of all sizes that a stream gives are put together in order', async () => {
+  const sizes = [1, 5000, 3, 3, 70_000, 4096, 4095, 1, 65_536, 10, 200_000, 65_535, 65_537]
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  function* chunks(make) {
+    let at = 0
+    for (const size of sizes) {
+      yield make(painted(size, at))
+      at += size
+    }
+  }
+  const makes = {
+    whole: (bytes) => bytes,
+    'part of more': (bytes) => Buffer.concat([Buffer.alloc(300_000), bytes]).subarray(300_000),
+    'another view': (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  }
+  for (const make of Object.values(makes)) {
+    const streams = [() => Readable.from(chunks(make)), () => ReadableStream.from(chunks(make))]
+    for (const stream of streams) {
+      const data = await collect(stream())
+      assertPainted(data, total)
+      assert.deepEqual([data.byteOffset, data.buffer.byteLength], [0, total])
+      for (const limit of [0, 1, 5000, 5003, 79_000, total - 1]) {
+        const error = await errorOf(() => collect(stream(), { limit }))
+        assert.deepEqual([error.code, error.partial.length, error.partial.info().length], ['ERR_BRIMFUL_LIMIT', limit, limit])
+        assert.match(error.message, new RegExp(`the first ${limit} can be taken`))
+        const small = Buffer.from('a view of the pool of small buffers')
+        assertPainted(error.partial.asBuffer(), limit)
+        error.partial.release()
+        assert.equal(String(small), 'a view of the pool of small buffers')
+        assertPainted(await collect(stream(), { limit, truncate: true }), limit)
+      }
+    }
+  }
+})
+
+test('a chunk that is detached after the stream has given it is a breach of contract', async () => {
+  const chunk = painted(10_000)
+  const stream = new PassThrough()
+  const reading = errorOf(() => collect(stream))
+  stream.write(chunk)
+  await new Promise(setImmediate)
+  structuredClone(chunk.buffer, { transfer: [chunk.buffer] })
+  stream.end('abc')
+  assert.equal((await reading).code, 'ERR_BRIMFUL_CONTRACT')
+})
