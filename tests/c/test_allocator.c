@@ -4,6 +4,7 @@
 
 #include "interpose.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,6 +328,15 @@ TEST(a_one_shot_call_without_memory_hands_the_collector_out)
   brimful_pool_release(pool);
 }
 
+/* A descriptor that has nothing but an end. */
+static int own_empty_file(void)
+{
+  static int file = -1;
+  if (file < 0)
+    file = open("/dev/null", O_RDONLY);
+  return file;
+}
+
 /* Every kind of call once; each may find no memory, and then the rest is left out. */
 static void everything_once(uint32_t flags)
 {
@@ -334,8 +344,9 @@ static void everything_once(uint32_t flags)
   brimful_options options = BRIMFUL_OPTIONS_INIT;
   struct source source = SOURCE(300000);
   brimful_pool *pool = NULL;
-  brimful_collector *collector = NULL, *rest = NULL;
-  brimful_buffer *buffer = NULL, *partial = NULL;
+  brimful_collector *collector = NULL, *rest = NULL, *into = NULL;
+  brimful_buffer *buffer = NULL, *partial = NULL, *slice = NULL;
+  static unsigned char target[300000];
   const void *view;
   void *data = NULL, *copy = NULL, *window;
   size_t length, room;
@@ -366,14 +377,27 @@ static void everything_once(uint32_t flags)
   MAY_FAIL(brimful_collector_finish(collector, &buffer));
   MAY_FAIL(brimful_buffer_data(buffer, &view, &length));
   MAY_FAIL(brimful_buffer_to_exact(buffer, NULL, &copy, &length));
+  MAY_FAIL(brimful_buffer_slice(buffer, 1000, 100000, &slice));
+  MAY_FAIL(brimful_buffer_detach(slice));
+  source.given = 0;
+  options.padding = 64;
+  MAY_FAIL(brimful_collect_into(&options, source_read, &source, target, sizeof target, &length, &rest));
+  CHECK(length == 300000 && is_painted(target, 0, length));
+  MAY_FAIL(brimful_collector_new_into(&options, target, 1000, &into));
+  MAY_FAIL(brimful_collector_read_fd(into, own_empty_file()));
+  brimful_buffer_release(partial);
+  partial = NULL;
+  MAY_FAIL(brimful_collector_finish(into, &partial));
   source.given = 0;
   MAY_FAIL(brimful_collect_exact(pool, NULL, source_read, &source, &data, &length, &rest));
   CHECK(length == 300000 && is_painted(data, 0, length) && is_painted(view, 0, length) && is_painted(copy, 0, length));
 out:
   free(data);
   free(copy);
+  brimful_buffer_release(slice);
   brimful_buffer_release(partial);
   brimful_buffer_release(buffer);
+  brimful_collector_free(into);
   brimful_collector_free(rest);
   brimful_collector_free(collector);
   brimful_pool_release(pool);

@@ -33,6 +33,7 @@ static brimful_status calls_everything(void *context, void *window, size_t room,
   STATUS(brimful_collector_reserve(collector, 0, &data, &size), BRIMFUL_ERR_BUSY);
   CHECK(data == NULL && size == 0);
   STATUS(brimful_collector_commit(collector, 0), BRIMFUL_ERR_BUSY);
+  STATUS(brimful_collector_read_fd(collector, 0), BRIMFUL_ERR_BUSY);
   STATUS(brimful_collector_write(collector, "x", 1, NULL), BRIMFUL_ERR_BUSY);
   STATUS(brimful_collector_write(collector, "x", 1, &size), BRIMFUL_ERR_BUSY);
   STATUS(brimful_collector_end(collector), BRIMFUL_ERR_BUSY);
@@ -53,7 +54,16 @@ static brimful_status calls_everything(void *context, void *window, size_t room,
   brimful_pool_trim(inside->pool, 0);
   STATUS(brimful_collect(inside->pool, NULL, source_read, &source, &buffer, &other), BRIMFUL_OK);
   CHECK(buffer_is_painted(buffer, 1000));
+  brimful_buffer *part;
+  STATUS(brimful_buffer_slice(buffer, 0, 500, &part), BRIMFUL_OK);
+  STATUS(brimful_buffer_detach(part), BRIMFUL_OK);
+  CHECK(buffer_is_painted(part, 500));
+  brimful_buffer_release(part);
   brimful_buffer_release(buffer);
+  unsigned char target[1000];
+  source.given = 0;
+  STATUS(brimful_collect_into(NULL, source_read, &source, target, sizeof target, &size, NULL), BRIMFUL_OK);
+  CHECK(size == sizeof target && is_painted(target, 0, sizeof target));
 
   CHECK(room >= 4);
   paint(window, 3, 4);

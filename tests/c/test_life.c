@@ -120,6 +120,8 @@ static void *keeps_the_pool_busy(void *context)
 
 TEST(a_child_that_is_forked_while_another_thread_is_in_the_pool_works_a_thousand_times)
 {
+  if (check_under_valgrind())
+    SKIP("what the other thread holds at the fork is lost in the child, which valgrind calls a leak");
   brimful_pool *own = new_pool(0);
   for (int which = 0; which < 2; which++) { /* the default pool too */
     struct busy busy = { which == 0 ? own : NULL, 0, 0 };
