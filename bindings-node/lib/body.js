@@ -21,6 +21,9 @@ const RETRY = 2
 const FAILED = 3
 const UNKNOWN = 4
 
+/** From here on memory may be short, or better had in huge pages, so that the native half makes the result of kept chunks. */
+const LARGE = 2 ** 20
+
 /** A flag of `collectorNew`: the body lies in the caller's own memory. */
 const INTO = 8
 
@@ -190,14 +193,16 @@ class Body {
 
   /** The exact result of kept chunks: their sum is the length now. */
   #finishGathered() {
-    const { length } = this.gathered
-    const chunks = this.gathered.take()
-    this.gathered = undefined
-    if (chunks.reduce((sum, chunk) => sum + chunk.length, 0) !== length) {
+    this.check(native.collectorComplete(this.handle))
+    const { gathered } = this
+    const { length } = gathered
+    if (!gathered.isWhole()) {
       throw new BrimfulError('contract: a chunk was detached after the stream had given it; its bytes are gone', { code: codeOf('contract') })
     }
+    if (length < LARGE) return gathered.join()
+    this.gathered = undefined
     this.reset({ ...NONE, length, limit: length, maxPrealloc: length }, 'length')
-    for (const chunk of chunks) this.check(native.collectorWrite(this.handle, chunk))
+    for (const chunk of gathered.take()) this.check(native.collectorWrite(this.handle, chunk))
     return this.finishExact()
   }
 

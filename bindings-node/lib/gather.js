@@ -44,6 +44,12 @@ class Gathered {
     return chunks
   }
 
+  /** Whether all bytes are still there: somebody else may have detached a chunk. */
+  isWhole() {
+    this.#flush()
+    return this.#chunks.reduce((sum, chunk) => sum + chunk.length, 0) === this.length
+  }
+
   /** All of them in memory of their own, which is not Node's pool of small buffers. */
   join() {
     const joined = Buffer.allocUnsafeSlow(this.length)
