@@ -118,14 +118,15 @@ pub(crate) struct Body {
 
 fn copy(from: &[u8], block: &mut Block) {
     debug_assert!(from.len() <= block.raw.capacity - block.used);
-    // SAFETY: the caller has made sure of the room, and memory that a collector holds is not part of the source bytes.
+    // SAFETY: the caller has made sure of the room. Bytes that are pushed into the caller's own memory may come from
+    // that memory (E35), so the ranges may overlap.
     unsafe {
         block
             .raw
             .pointer
             .as_ptr()
             .add(block.used)
-            .copy_from_nonoverlapping(from.as_ptr(), from.len())
+            .copy_from(from.as_ptr(), from.len())
     };
 }
 

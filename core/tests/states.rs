@@ -4,7 +4,7 @@
 mod common;
 
 use brimful::{Answer, Collector, Error, FromFn, Handle, MemoryRef, Options, Prefer, Progress, State};
-use common::{both, is_painted, painted, pool, read_all};
+use common::{both, is_painted, paint, painted, pool, read_all};
 
 #[test]
 fn the_table_of_states_holds() {
@@ -234,4 +234,23 @@ fn the_callers_own_memory_is_let_go_of_when_its_body_is_finished_in_it() {
     );
     assert_eq!(collector.finish().expect("complete").len(), 200);
     assert_eq!(&target[..10], &[1; 10]);
+}
+
+#[test]
+fn bytes_pushed_from_the_callers_own_memory_may_overlap_it() {
+    let mut target: Vec<u8> = (0..100).map(paint).collect();
+    let start = std::ptr::NonNull::new(target.as_mut_ptr()).expect("not null");
+    // SAFETY: the target outlives the collector, and is looked at only after its last use.
+    let made = unsafe { Collector::new_into(&pool(MemoryRef::system()), Options::default(), start, 100) };
+    let mut collector = made.expect("in range");
+    // SAFETY: within the target, which the collector only writes during the call.
+    let own = unsafe { std::slice::from_raw_parts(start.as_ptr().add(3), 90) };
+    collector.write(own).expect("it fits");
+    drop(collector);
+    assert!(
+        target[..90]
+            .iter()
+            .enumerate()
+            .all(|(index, &byte)| byte == paint(index + 3))
+    );
 }
