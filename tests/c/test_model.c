@@ -193,17 +193,14 @@ static int is_untouched(const unsigned char *bytes, size_t length)
 /* Runs one cell, checks its bytes, and says what came of it. */
 static struct outcome run(const struct body *body, enum drive drive, enum result result)
 {
-  static brimful_pool *pool;
   brimful_options options = BRIMFUL_OPTIONS_INIT;
   struct outcome outcome = { 0, 0, 0 };
   unsigned char *memory = NULL, *target = NULL;
   brimful_collector *collector;
-  brimful_buffer *buffer;
+  brimful_buffer *buffer = NULL;
   void *data;
   size_t length;
   int good = 1;
-  if (pool == NULL)
-    pool = brimful_pool_default();
   options.length = body->length;
   options.size_hint = body->hint;
   options.limit = body->limit;
@@ -217,7 +214,7 @@ static struct outcome run(const struct body *body, enum drive drive, enum result
     target = memory + GUARD;
     outcome.status = brimful_collector_new_into(&options, target, body->capacity, &collector);
   } else {
-    outcome.status = brimful_collector_new(pool, &options, &collector);
+    outcome.status = brimful_collector_new(NULL, &options, &collector);
   }
   if (outcome.status != BRIMFUL_OK)
     abort();
