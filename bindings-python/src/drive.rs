@@ -7,7 +7,7 @@ use crate::body::Body;
 use crate::chunk::Chunk;
 use crate::source::{self, Kind, Opened, Way};
 use crate::window::Exporter;
-use brimful_core::{Answer, Error, Flow, Progress, State, Turn, Window};
+use brimful_core::{Answer, Error, Flow, Progress, State, Then, Turn, Window};
 use core::ptr;
 use pyo3::exceptions::{PyException, PyStopAsyncIteration, PyTypeError};
 use pyo3::prelude::*;
@@ -393,9 +393,11 @@ impl Reading {
         if *way == Way::AsyncChunks {
             return given(iterator.call_method0(intern!(py, "__anext__")).map(Some));
         }
-        match iterator.cast::<PyIterator>() {
-            Ok(iterator) => given(next_item(iterator)),
-            Err(wrong) => Given::Raised(wrong.into()),
+        // SAFETY: attached, and the iterator is alive; it is one, as opening the source has seen to.
+        let next = unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyIter_Next(iterator.as_ptr())) };
+        match next {
+            Some(chunk) => Given::Object(chunk),
+            None => PyErr::take(py).map_or(Given::End, Given::Raised),
         }
     }
 
@@ -408,13 +410,14 @@ impl Reading {
             Given::NotAsked(raised) => return (Answer::PENDING, Some(raised)),
             Given::Raised(raised) => return self.of_exception(py, raised),
         };
-        if !self.awaits && is_awaitable(&object) {
-            return answer::awaitable(&object);
+        let answered = if self.kind.shows_windows() {
+            answer::of_count(&object)
+        } else {
+            self.take_chunk(window, &object)
+        };
+        if answered.0.then == Then::Unknown && answered.1.is_some() && is_awaitable(&object) {
+            return answer::awaitable(&object); // looked for only now: a look-up that misses is slow
         }
-        if !self.kind.shows_windows() {
-            return self.take_chunk(window, object);
-        }
-        let answered = answer::of_count(&object);
         if self.kind == Kind::Http && !self.enforced && answered.0 == Answer::END {
             return self.end_of_response(py);
         }
@@ -468,7 +471,7 @@ impl Reading {
 
     /// A chunk: its start goes into the window; the rest of what an iterable gave is pushed afterwards, but of a read
     /// that gave more than was asked for nothing is taken.
-    fn take_chunk(&mut self, window: Window, object: Bound<'_, PyAny>) -> Answered {
+    fn take_chunk(&mut self, window: Window, object: &Bound<'_, PyAny>) -> Answered {
         if object.is_none() {
             return (Answer::PENDING, None);
         }
@@ -478,7 +481,7 @@ impl Reading {
                 "read() gave str, so this is a text file; open it in binary mode (\"rb\"), or use its .buffer";
             return answer::unknown(PyTypeError::new_err(message));
         }
-        let chunk = match Chunk::of(&object) {
+        let chunk = match Chunk::of(object) {
             Ok(chunk) => chunk,
             Err(raised) => return answer::unknown(raised),
         };
@@ -497,7 +500,7 @@ impl Reading {
             self.first = Some(object.clone().unbind());
         }
         if tail {
-            self.rest = Some((object.unbind(), answer.filled));
+            self.rest = Some((object.clone().unbind(), answer.filled));
         }
         (answer, None)
     }

@@ -31,16 +31,20 @@ pub(crate) fn rest(file: &Bound<'_, PyAny>) -> Option<u64> {
     let py = file.py();
     let types = types(py).ok()?;
     let of_type: Bound<'_, PyType> = file.get_type();
+    let tell = || file.call_method0(intern!(py, "tell")).ok()?.extract::<u64>().ok();
+    let position = tell()?;
     let size = if of_type.is(&types.bytes_io) {
-        let buffer = file.call_method0(intern!(py, "getbuffer")).ok()?;
-        buffer.getattr(intern!(py, "nbytes")).ok()?.extract::<u64>().ok()?
+        // By its end: its getbuffer() would copy the bytes that it shares with the object it was made of.
+        let seek = intern!(py, "seek");
+        let end = file.call_method1(seek, (0, 2)).ok()?.extract::<u64>().ok()?;
+        file.call_method1(seek, (position,)).ok()?;
+        end
     } else if types.files.iter().any(|known| of_type.is(known)) {
         let descriptor = file.call_method0(intern!(py, "fileno")).ok()?.extract().ok()?;
         size_of(descriptor)?
     } else {
         return None;
     };
-    let position = file.call_method0(intern!(py, "tell")).ok()?.extract::<u64>().ok()?;
     Some(size.saturating_sub(position)).filter(|&rest| rest > 0)
 }
 
