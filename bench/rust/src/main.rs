@@ -34,7 +34,11 @@ impl Job {
     pub fn show(&mut self, data: &[u8], capacity: usize) {
         std::hint::black_box(data);
         if self.checking {
-            self.wrong |= !data.iter().enumerate().all(|(i, &byte)| byte == ((self.shown + i) % source::PERIOD) as u8);
+            let mut at = self.shown;
+            for piece in data.chunks(source::WARM_BLOCK) {
+                self.wrong |= piece != &source::BLOCK[at % source::PERIOD..][..piece.len()];
+                at += piece.len();
+            }
         }
         self.shown += data.len();
         self.waste = capacity - data.len();

@@ -1,0 +1,394 @@
+"""Measures every way of reading a whole body beside every other, and writes results/latest.json.
+
+    run.py                  everything, under an hour
+    run.py --quick          the headline rows, under 3 minutes
+    run.py --only io,sizes  these groups alone
+
+A case is one size, one kind of source and one state of the heap. Each of its rows is a worker, a process of its own; the
+workers of a case live side by side and are asked in turn, round by round, so that ratios can be taken pair by pair.
+Afterwards each row shows one body that is compared byte by byte; one that is wrong ends the run.
+"""
+
+import argparse
+import glob
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+KIB, MIB = 1 << 10, 1 << 20
+ANY = 0  # a source that fills any window at once
+WORKERS = ["brimful", "hand", "dotnet", "libevent", "glib", "apr", "beast", "rust", "go"]
+SIZES = [0, 1, 32, 100, 512, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 16 * MIB - 1, 16 * MIB, 16 * MIB + 1,
+         64 * MIB, 100_000_000]
+HEADLINE_SIZES = [100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
+
+# What the report calls a row -> the worker's row and its options. A row with "mimalloc" runs with that preloaded.
+ROWS = {
+    "limit": ("limit", {}),
+    "pooled": ("pooled", {}),
+    "pooled 256 MiB": ("pooled-256", {}),
+    "pooled list": ("pooled-list", {}),
+    "exact": ("exact", {}),
+    "pooled known": ("pooled-256", {"length": "known"}),
+    "exact known": ("exact", {"length": "known"}),
+    "malloc known": ("malloc-known", {"length": "known"}),
+    "malloc known, mimalloc": ("malloc-known", {"length": "known", "mimalloc": True}),
+    "realloc": ("realloc", {}),
+    "realloc, mimalloc": ("realloc", {"mimalloc": True}),
+    "realloc loose": ("realloc-loose", {}),
+    "realloc by piece": ("realloc-by-piece", {}),
+    "open_memstream": ("memstream", {}),
+    "evbuffer": ("evbuffer", {}),
+    "evbuffer exact": ("evbuffer-exact", {}),
+    "GByteArray": ("gbytearray", {}),
+    "APR brigade": ("apr-brigade", {}),
+    "APR brigade exact": ("apr-brigade-exact", {}),
+    "beast multi_buffer": ("beast-multi-buffer", {}),
+    "beast multi_buffer exact": ("beast-multi-buffer-exact", {}),
+    "read_to_end": ("read-to-end", {}),
+    "read_to_end known": ("read-to-end", {"length": "known"}),
+    "BytesMut": ("bytes-mut", {}),
+    "BytesMut known": ("bytes-mut", {"length": "known"}),
+    "http-body-util": ("http-body-util", {}),
+    "io.ReadAll": ("go-readall", {}),
+    "bytes.Buffer": ("go-buffer-copy", {}),
+    "io.ReadFull known": ("go-readfull", {"length": "known"}),
+    ".NET MemoryStream": ("dotnet-memory-stream", {}),
+    ".NET one pooled": ("dotnet-one-pooled", {}),
+    ".NET list exact": ("dotnet-list-exact", {}),
+    ".NET list pooled": ("dotnet-list-pooled", {}),
+}
+OURS = ["pooled", "pooled 256 MiB", "pooled list", "exact", "pooled known", "exact known"]
+QUICK_ROWS = [row for row in ROWS if row not in {
+    "realloc loose", "realloc by piece", "evbuffer", "APR brigade", "beast multi_buffer", "BytesMut known",
+    "malloc known, mimalloc", "pooled list"}]
+
+
+class Skipped(Exception):
+    """A row that cannot run here, by name."""
+
+
+class Bench:
+    def __init__(self, build, quick):
+        self.build, self.quick = Path(build), quick
+        self.where, self.skipped = {}, set()
+        for worker in WORKERS:
+            path = self.build / worker
+            if not path.exists():
+                self.skipped.add(f"the rows of {worker}: not installed")
+                continue
+            names = subprocess.run([path], capture_output=True, text=True, check=True).stdout.split()
+            self.where.update(dict.fromkeys(names, path))
+        found = sorted(glob.glob("/usr/lib/*/libmimalloc.so.2*") + glob.glob("/usr/local/lib/libmimalloc.so*"))
+        self.mimalloc = found[0] if found else None
+        self.cases, self.memory, self.axes, self.states = [], [], [], {}
+
+    def start(self, row, options, preload=()):
+        if row not in self.where:
+            raise Skipped(f"{row}: its worker is not installed")
+        options = dict(options)
+        preload = list(preload)
+        if options.pop("mimalloc", False):
+            if self.mimalloc is None:
+                raise Skipped("rows under mimalloc: libmimalloc.so is not installed")
+            preload.append(self.mimalloc)
+        return Worker(self.where[row], row, options, preload)
+
+    # ---- one case: all its rows in turn
+
+    def measure(self, group, rows, keys, rounds=None, sample_ns=None, **options):
+        """rows: label -> (worker's row, options). keys: what tells this case from others of its group."""
+        rounds = rounds or (5 if self.quick else 7)
+        sample_ns = sample_ns or (3e6 if self.quick else 8e6)
+        case = {"group": group, **keys, "rows": {}}
+        workers, bodies = {}, {}
+        for label, (row, own) in rows.items():
+            try:
+                workers[label] = self.start(row, {**options, **own})
+            except Skipped as skipped:
+                self.skipped.add(str(skipped))
+        for label, worker in workers.items():
+            first = worker.run(0)[0]
+            # Twice, since the first body also pays for what is not there yet; seldom, where it is slow.
+            once = worker.run(1)[0] if first < 1e8 else first
+            if once < 1e5:
+                once = worker.run(20)[0]
+            # A slow body fits no cache, so that one before it would change nothing but the time this takes.
+            bodies[label] = 0 if once > 2e7 else max(1, min(200_000, int(sample_ns / max(once, 1))))
+            case["rows"][label] = {"samples": [], "faults": [], "bodies": bodies[label] or 1}
+        labels = list(workers)
+        for turn in range(rounds):
+            turned = labels[turn % len(labels):] + labels[:turn % len(labels)]
+            for label in turned:
+                took, faults = workers[label].run(bodies[label])
+                case["rows"][label]["samples"].append(round(took, 1))
+                case["rows"][label]["faults"].append(round(faults, 2))
+        for label, worker in workers.items():
+            if not label.startswith("replay") and worker.ask("check") != "right":
+                sys.exit(f"bench: {label} gave wrong bytes in {group} {keys}")
+            told = json.loads(worker.ask("tell"))
+            if told:
+                case["rows"][label]["told"] = told
+            worker.end()
+            seen = case["rows"][label]
+            seen["ns"] = statistics.median(seen["samples"])
+            seen["faults"] = statistics.median(seen["faults"])
+        self.cases.append(case)
+        say(group, keys, f"{len(workers)} rows")
+
+    def rows(self, wanted=None):
+        wanted = wanted or (QUICK_ROWS if self.quick else list(ROWS))
+        return {label: ROWS[label] for label in wanted}
+
+    # ---- the groups
+
+    def sizes(self):
+        for n in HEADLINE_SIZES if self.quick else SIZES:
+            for heap in ("fresh", "freed"):
+                self.measure("sizes", self.rows(), {"n": n, "most": ANY, "heap": heap}, n=n, heap=heap)
+
+    def sources(self):
+        mosts = [8000] if self.quick else [1460, 8000, 16 * KIB, 64 * KIB]
+        sizes = [100_000, 10_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
+        for most in mosts:
+            for n in sizes:
+                self.measure("sources", self.rows(), {"n": n, "most": most, "heap": "freed"}, n=n, most=most, heap="freed")
+
+    def hints(self):
+        for n in [100_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
+            rows = self.rows(["limit", "pooled 256 MiB", "exact", "realloc"])
+            for name, hint in (("right", n), ("a tenth", n // 10), ("ten times", n * 10)):
+                rows[f"pooled, hint {name}"] = ("pooled-256", {"hint": hint})
+                rows[f"exact, hint {name}"] = ("exact", {"hint": hint})
+            self.measure("hints", rows, {"n": n, "most": 65536, "heap": "freed"}, n=n, most=65536, heap="freed")
+
+    def cold(self):
+        """The first body of a process, with an empty pool; every sample is a process of its own."""
+        for n in [100_000, 10_000_000] if self.quick else [100, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
+            wanted = ["pooled", "exact", "exact known", "malloc known", "realloc", "read_to_end", "io.ReadAll",
+                      ".NET MemoryStream", ".NET list exact"]
+            case = {"group": "cold", "n": n, "most": ANY, "heap": "fresh", "rows": {}}
+            for _ in range(5 if self.quick else 9):
+                for label in wanted:
+                    row, own = ROWS[label]
+                    try:
+                        worker = self.start(row, {"n": n, **own})
+                    except Skipped as skipped:
+                        self.skipped.add(str(skipped))
+                        continue
+                    took, faults = worker.run(0)
+                    worker.end()
+                    seen = case["rows"].setdefault(label, {"samples": [], "faults": []})
+                    seen["samples"].append(took)
+                    seen["faults"].append(faults)
+            for seen in case["rows"].values():
+                seen["ns"], seen["faults"] = statistics.median(seen["samples"]), statistics.median(seen["faults"])
+            self.cases.append(case)
+            say("cold", n)
+
+    def threads(self):
+        rows = {}
+        for label, row in (("limit", "limit-threads"), ("pooled 256 MiB", "pooled-256"), ("exact", "exact"),
+                           ("realloc", "realloc")):
+            for threads in (1, 2):
+                rows[f"{label}, {threads} thread{'s' * (threads > 1)}"] = (row, {"threads": threads})
+        for n in [1_000_000] if self.quick else [1000, 100_000, 1_000_000, 10_000_000]:
+            self.measure("threads", rows, {"n": n, "most": ANY, "heap": "freed"}, n=n, heap="freed", sample_ns=2e7)
+        self.measure("handed over", {"released on the other thread": ("handed-over", {})}, {"n": 1_000_000}, n=1_000_000)
+
+    def suspended(self):
+        sizes, pieces = ([1, 10], [512, 8000]) if self.quick else ([1, 5, 10, 20], [512, 4096, 8000, 32767])
+        ways = {"pooled known": ("read-pooled", {"length": "known"}), "exact known": ("read-exact", {"length": "known"}),
+                "pooled": ("read-pooled", {}), "exact": ("read-exact", {}), "by windows": ("window-pooled", {})}
+        for size in sizes:
+            for piece in pieces:
+                n, rows = size * MIB, {}
+                for label, (row, own) in ways.items():
+                    rows[label] = (row, own)
+                    rows[f"{label}, suspended"] = (row, {**own, "pends": 1})
+                # Replay copies n * n / (2 * piece) bytes; beyond this it takes minutes.
+                if n * n / (2 * piece) <= (8e9 if self.quick else 6e10):
+                    rows["replay"] = ("replay", {"length": "known"})
+                    rows["replay, cached target"] = ("replay-cached", {"length": "known"})
+                self.measure("suspended", rows, {"n": n, "most": piece, "heap": "fresh"}, n=n, most=piece, rounds=5)
+
+    def pushes(self):
+        rows = {"pooled": ("push-pooled", {}), "exact": ("push-exact", {}), "realloc": ("realloc-push", {}),
+                "open_memstream": ("memstream-push", {}), "evbuffer": ("evbuffer-push", {}),
+                "GByteArray": ("gbytearray-push", {}), "Vec": ("vec-push", {}), "BytesMut": ("bytes-mut-push", {}),
+                "bytes.Buffer": ("go-buffer-push", {})}
+        for each in [1] if self.quick else [1, 16, 256, 4096, 65536]:
+            self.measure("pushes", rows, {"n": 1_000_000, "each": each, "heap": "fresh"}, n=1_000_000, each=each)
+
+    def io(self):
+        rows = {"limit": ("limit", {}), "pooled": ("fd-pooled", {}), "exact": ("fd-exact", {}),
+                "pooled known": ("fd-pooled", {"length": "known"}), "exact known": ("fd-exact", {"length": "known"}),
+                "realloc": ("realloc", {}), "realloc by piece": ("realloc-by-piece", {}),
+                "malloc known": ("malloc-known", {"length": "known"}), "read_to_end": ("read-to-end", {})}
+        sizes = [1_000_000, 100_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
+        for kind in ("pipe", "unix", "tcp", "file"):
+            for n in sizes:
+                self.measure("io", rows, {"n": n, "kind": kind, "heap": "fresh"}, n=n, io=kind,
+                             path=self.build / f"body-{os.getpid()}", sample_ns=1e7, rounds=5 if self.quick else 15)
+
+    def peaks(self):
+        """The most memory resident beyond what the process had at its start, one body, a process per row."""
+        n = 256 * MIB
+        for label, (row, own) in self.rows().items():
+            try:
+                worker = self.start(row, {"n": n, **own, "most": 65536})
+            except Skipped as skipped:
+                self.skipped.add(str(skipped))
+                continue
+            Path(f"/proc/{worker.process.pid}/clear_refs").write_text("5")
+            before = worker.resident("VmRSS")
+            took, _ = worker.run(0)
+            peak = worker.resident("VmHWM") - before
+            self.memory.append({"row": label, "n": n, "peak": peak, "held": worker.resident("VmRSS") - before, "ns": took})
+            worker.end()
+        say("memory", f"{len(self.memory)} rows")
+
+    def counted(self):
+        """The four axes: bytes allocated, peak held, bytes copied, waste; of a first body and of one after others."""
+        for n in [10_000, 1_000_000, 100_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
+            for label, (row, own) in self.rows([row for row in ROWS if row != "limit"]).items():
+                if own.get("mimalloc"):
+                    continue
+                for warm in (False, True):
+                    try:
+                        worker = self.start(row, {"n": n, "most": 65536, **own},
+                                            [] if row.startswith("go-") else [self.build / "libcounts.so"])
+                    except Skipped as skipped:
+                        self.skipped.add(str(skipped))
+                        break
+                    if warm:
+                        worker.run(0)
+                    self.axes.append({"row": label, "n": n, "warm": warm, **json.loads(worker.ask("count"))})
+                    worker.end()
+        say("axes", f"{len(self.axes)} rows")
+
+    def whole_process(self):
+        bodies, rounds, pause = ("20000", "3", "300") if self.quick else ("100000", "10", "1000")
+        for way in ("brimful", "malloc", "realloc"):
+            self.state(f"mixed {way}", "mixed", way, bodies)
+            self.state(f"burst {way}", "burst", way, rounds, pause)
+        self.state("stalls", "stalls", "10000")
+        for length in (16 * MIB, 1 << 30):
+            for prefer in ("pooled", "exact"):
+                self.state(f"liars {length >> 20} MiB {prefer}", "liars", "1000", str(length), prefer)
+
+    def state(self, name, *arguments):
+        program = subprocess.run([self.build / "states", *arguments], capture_output=True, text=True)
+        if program.returncode != 0:
+            self.skipped.add(f"{name}: {program.stderr.strip()}")
+            return
+        self.states[name] = json.loads(program.stdout)
+        say("states", name)
+
+
+class Worker:
+    def __init__(self, path, row, options, preload):
+        environment = dict(os.environ)
+        if preload:
+            environment["LD_PRELOAD"] = " ".join(map(str, preload))
+        arguments = [f"{key}={value}" for key, value in options.items()]
+        self.name = f"{path.name} {row} {' '.join(arguments)}"
+        self.process = subprocess.Popen([path, row, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment)
+        if self.process.stdout.readline().strip() != "ready":
+            sys.exit(f"bench: {self.name} does not start")
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            sys.exit(f"bench: {self.name} ended at {command!r}")
+        return answer
+
+    def run(self, bodies):
+        """ns and page faults per body; 0 bodies: one, with none before it to warm up."""
+        took, faults = self.ask(f"run {bodies}" if bodies else "cold").split()
+        return float(took), float(faults)
+
+    def resident(self, field):
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * KIB
+        raise ValueError(field)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def say(*words):
+    print(f"{time.strftime('%H:%M:%S')} ", *words, flush=True)
+
+
+def version(*command):
+    try:
+        said = subprocess.run(command, capture_output=True, text=True)
+        return (said.stdout or said.stderr).splitlines()[0] if said.returncode == 0 else None
+    except OSError:
+        return None
+
+
+def package(name):
+    return version("dpkg-query", "-W", "-f", "${Version}\n", name)
+
+
+def machine():
+    cpu = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    lock = (HERE / "rust" / "Cargo.lock").read_text().split("[[package]]")
+    crates = {part.split('"')[1]: part.split('"')[3] for part in lock[1:]}
+    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return {
+        "cpu": cpu[0] if cpu else platform.machine(), "cores": os.cpu_count(), "kernel": platform.release(),
+        "huge_pages": huge.read_text().split("[")[1].split("]")[0] if huge.exists() else None,
+        "libc": " ".join(platform.libc_ver()), "load_at_start": os.getloadavg()[0],
+        "versions": {
+            "gcc": version("gcc", "--version"), "rustc": version("rustc", "--version"), "go": version("go", "version"),
+            "libevent": package("libevent-dev"), "GLib": package("libglib2.0-dev"), "APR-util": package("libaprutil1-dev"),
+            "Boost": package("libboost-dev"), "mimalloc": package("libmimalloc2.0"),
+            "bytes": crates.get("bytes"), "http-body-util": crates.get("http-body-util"),
+        },
+    }
+
+
+def main():
+    groups = {"sizes": Bench.sizes, "sources": Bench.sources, "hints": Bench.hints, "cold": Bench.cold,
+              "threads": Bench.threads, "suspended": Bench.suspended, "pushes": Bench.pushes, "io": Bench.io,
+              "memory": Bench.peaks, "axes": Bench.counted, "states": Bench.whole_process}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the headline rows only")
+    parser.add_argument("--only", default=",".join(groups), help="groups, with commas: " + ", ".join(groups))
+    parser.add_argument("--build", default=HERE.parent / "build" / "bench", help="where the workers are")
+    parser.add_argument("--results", default=HERE / "results", help="where latest.json goes")
+    arguments = parser.parse_args()
+    wanted = arguments.only.split(",")
+    unknown = [group for group in wanted if group not in groups]
+    if unknown:
+        parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(groups)}")
+    bench, started, about = Bench(arguments.build, arguments.quick), time.time(), machine()
+    for group in wanted:
+        groups[group](bench)
+    for each in sorted(bench.skipped):
+        say("skipped -", each)
+    result = {"date": time.strftime("%Y-%m-%d"), "quick": arguments.quick, "minutes": round((time.time() - started) / 60, 1),
+              "machine": about, "skipped": sorted(bench.skipped), "cases": bench.cases, "memory": bench.memory,
+              "axes": bench.axes, "states": bench.states}
+    path = Path(arguments.results) / "latest.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, separators=(",", ":")).replace('{"group"', '\n{"group"') + "\n")
+    say(path)
+
+
+if __name__ == "__main__":
+    main()
