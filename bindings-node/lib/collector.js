@@ -1,5 +1,6 @@
 'use strict'
 
+const { types: { isUint8Array } } = require('node:util')
 const { native } = require('./native.js')
 const { bytesOf, fillTarget, targetOf } = require('./bytes.js')
 const { Body } = require('./body.js')
@@ -7,6 +8,10 @@ const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors
 const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
 const { readSegments } = require('./buffer.js')
 const { sourceOf } = require('./sources.js')
+
+/** Chunks up to here are put together, since a call into the native half costs more than they do. */
+const SMALL = 256
+const STAGE = 4096
 
 const OWN = new Set(['result', 'target', 'pool'])
 
@@ -19,6 +24,10 @@ class Collector {
   #reading = false
   /** The window that `reserve` handed out. */
   #window
+  /** Small chunks that the engine has not seen yet, and how many bytes of them it would take without a word. */
+  #stage
+  #staged = 0
+  #room = 0
 
   constructor(options = {}) {
     this.#body = options instanceof Body ? options : newBody(options)
@@ -26,9 +35,29 @@ class Collector {
   }
 
   write(chunk) {
+    if (isUint8Array(chunk) && chunk.length <= SMALL && this.#staged + chunk.length <= this.#room) {
+      if (chunk.length === 1) this.#stage[this.#staged] = chunk[0]
+      else this.#stage.set(chunk, this.#staged)
+      this.#staged += chunk.length
+      return chunk.length
+    }
     const bytes = bytesOf(chunk)
-    this.#idle().write(bytes)
+    const body = this.#idle()
+    body.write(bytes)
+    if (bytes.length <= SMALL) {
+      // One byte less than what is wanted neither completes the body nor is too much for it.
+      this.#room = Math.min(STAGE, Math.max(0, body.wanted() - 1))
+      this.#stage ??= Buffer.allocUnsafeSlow(STAGE)
+    }
     return bytes.length
+  }
+
+  /** Gives the engine what it has not seen yet. Where there is no memory for it, it stays for the next attempt. */
+  #settle() {
+    this.#room = 0
+    if (this.#staged === 0) return
+    this.#body.write(this.#stage.subarray(0, this.#staged))
+    this.#staged = 0
   }
 
   end() {
@@ -76,12 +105,14 @@ class Collector {
   }
 
   copy(offset, target) {
+    this.#settle()
     const body = this.#body
     const from = Number(countOf('offset', offset) ?? 0)
     return fillTarget(target, (bytes) => body.check(native.collectorCopy(body.handle, from, bytes)))
   }
 
   segments() {
+    this.#settle()
     const body = this.#body
     if (body.target !== undefined) {
       const { state, length } = body.info()
@@ -103,6 +134,11 @@ class Collector {
   }
 
   info() {
+    try {
+      this.#settle()
+    } catch {
+      // It is told where it matters: by the calls that need the memory.
+    }
     return this.#body.info()
   }
 
@@ -127,6 +163,7 @@ class Collector {
     if (this.#reading) {
       throw new BrimfulError('busy: a source is being read into this collector; wait for it, or cancel', { code: codeOf('busy') })
     }
+    this.#settle()
     return this.#body
   }
 

@@ -163,3 +163,74 @@ test('an error carries what came, in memory that goes with it', () => {
     }
   }
 })
+
+test('many small chunks have the outcome of one large one, at every limit and length', () => {
+  const N = 9000
+  const write = (options, each) => {
+    const collector = new Collector({ result: 'pooled', pool: new Pool(), ...options })
+    let error
+    try {
+      for (const piece of pieces(N, each)) collector.write(piece)
+      collector.end()
+    } catch (caught) {
+      error = caught
+    }
+    const { received, length, truncated, status } = collector.info()
+    const partial = collector.takePartial()
+    assertPainted(partial.toBuffer(), length)
+    partial.release()
+    return { code: error?.code, length, truncated, status, over: received > length }
+  }
+  for (const memory of [4095, 4096, 4097, 8191, N - 1, N, N + 1, 0, 1, 2, 257]) {
+    for (const options of [{}, { limit: memory }, { length: memory }, { length: memory, end: 'eof' }, { limit: memory, truncate: true }]) {
+      const whole = write(options, N)
+      for (const each of [1, 7, 256, 257]) assert.deepEqual(write(options, each), whole, `${JSON.stringify(options)} in pieces of ${each}`)
+    }
+  }
+})
+
+test('small chunks are seen at once by whoever looks', () => {
+  const collector = new Collector()
+  const bytes = painted(100)
+  for (let i = 0; i < 100; i++) {
+    assert.equal(collector.write(bytes.subarray(i, i + 1)), 1)
+    if (i % 9 === 0) assert.equal(collector.info().received, i + 1)
+    if (i % 10 === 0) assert.equal(collector.copy(0, Buffer.alloc(200)), i + 1)
+    if (i % 11 === 0) assertPainted(Buffer.concat(collector.segments()), i + 1)
+    assert.equal(collector.complete, false)
+  }
+  const window = collector.reserve()
+  assert.throws(() => collector.write(bytes.subarray(0, 1)), code('state'))
+  collector.commit(window.write('end'))
+  collector.write(Buffer.from('x'))
+  collector.write(Buffer.from('y'))
+  collector.cancel()
+  assert.equal(String(collector.takePartial().toBuffer().subarray(100)), 'endxy')
+  assert.throws(() => collector.write(Buffer.from('x')), code('state'))
+  collector.reset()
+  collector.write('z')
+  collector.end()
+  assert.equal(String(collector.finish()), 'z')
+})
+
+test('small chunks that find no room in the budget stay for the next attempt', () => {
+  const pool = new Pool({ budget: 60_000, memory: 'list' })
+  const first = collectPooledSync(giver(20_000), { pool, length: 20_000 })
+  const collector = new Collector({ pool, result: 'pooled' })
+  const bytes = painted(30_000)
+  let refusals = 0
+  for (let i = 0; i < bytes.length;) {
+    try {
+      i += collector.write(bytes.subarray(i, i + 1))
+    } catch (error) {
+      assert.equal(error.code, 'ERR_BRIMFUL_BUDGET')
+      assert.equal(collector.info().status, 'ok')
+      if (++refusals === 3) first.release()
+    }
+  }
+  collector.end()
+  assert.equal(refusals, 3)
+  const body = collector.finish()
+  assertPainted(body.toBuffer(), bytes.length)
+  body.release()
+})

@@ -315,3 +315,28 @@ test('20,000 bodies of mixed sizes leave the memory flat', async () => {
   assert.ok(rented >= 24_000)
   assert.ok(grown < 15 * 2 ** 20, `RSS grew by ${grown}`)
 })
+
+test('a buffer that was lost while a slice of it lives takes its block along: views of it stay as they are', async () => {
+  const told = await inProcess(`
+    import { Pool, collectPooledSync } from 'brimful'
+    const pool = new Pool()
+    const views = []
+    function lose(i) {
+      const body = collectPooledSync([Buffer.alloc(5000, i)], { pool })
+      views.push(body.asBuffer())
+      return body.subarray(10, 20)
+    }
+    const slices = Array.from({ length: 50 }, (_, i) => lose(i))
+    for (let i = 0; i < 20; i++) {
+      gc()
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    const out = pool.stats().outstanding
+    for (const slice of slices) slice.release()
+    const { outstanding, retained } = pool.stats()
+    for (let i = 0; i < 100; i++) collectPooledSync([Buffer.alloc(5000, 0xee)], { pool }).asBuffer().fill(0xff)
+    const intact = views.every((view, i) => view.length === 5000 && view.every((byte) => byte === i))
+    console.log(JSON.stringify({ out, outstanding, retained, intact }))
+  `, '--expose-gc')
+  assert.deepEqual(told, { out: 50, outstanding: 0, retained: 0, intact: true })
+})
