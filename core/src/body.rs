@@ -659,11 +659,11 @@ impl Body {
     /// Gives all memory back; its numbers stay.
     #[inline]
     pub(crate) fn give_back(&mut self, supply: Supply<'_>) {
-        if self.blocks.is_empty() && self.side.is_none() {
-            return;
-        }
-        while let Some(block) = self.blocks.pop().or_else(|| self.side.take()) {
+        while let Some(block) = self.blocks.pop() {
             block.release(supply.pool, supply.exact);
+        }
+        if let Some(side) = self.side.take() {
+            side.release(supply.pool, supply.exact);
         }
     }
 

@@ -46,8 +46,11 @@ unsafe impl Send for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        while let Some(block) = self.blocks.pop().or_else(|| self.side.take()) {
+        while let Some(block) = self.blocks.pop() {
             block.release(&self.pool, &self.exact);
+        }
+        if let Some(side) = self.side.take() {
+            side.release(&self.pool, &self.exact);
         }
         let joined = *self.joined.get_mut();
         if !joined.is_null() {
