@@ -200,7 +200,7 @@ class Bench:
                 rows[f"{label}, {threads} thread{'s' * (threads > 1)}"] = (row, {"threads": threads})
         for n in [1_000_000] if self.quick else [1000, 100_000, 1_000_000, 10_000_000]:
             self.measure("threads", rows, {"n": n, "most": ANY, "heap": "freed"}, n=n, heap="freed", sample_ns=2e7)
-        self.measure("handed over", {"released on the other thread": ("handed-over", {})}, {"n": 1_000_000}, n=1_000_000)
+        self.measure("handed over", {"released on the other thread": ("handed-over", {})}, {"n": 1_000_000}, n=1_000_000, sample_ns=1e8 if self.quick else 1e9)
 
     def suspended(self):
         sizes, pieces = ([1, 10], [512, 8000]) if self.quick else ([1, 5, 10, 20], [512, 4096, 8000, 32767])

@@ -1,0 +1,166 @@
+"""Writes results/latest.md and the plots from results/latest.json."""
+
+import argparse
+import statistics
+from pathlib import Path
+
+import plots
+import targets
+from results import Results, has, ns, ratio, size
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]) + "\n"
+
+
+def about(results):
+    made = results.all["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items() if version)
+    quick = "the headline rows (`make bench-quick`)" if results.all["quick"] else "everything (`make bench`)"
+    return (f"{results.all['date']}; {quick}; {results.all['minutes']} minutes. {made['cpu']}, {made['cores']} cores, Linux "
+            f"{made['kernel']}, {made['libc']}, huge pages: {made['huge_pages']}; load when it began: "
+            f"{made['load_at_start']:.1f}" + (" (**busy: other programs ran beside; figures are rough**)"
+                                              if made["load_at_start"] > 0.5 else "") + f".\n{versions}.\n")
+
+
+def times(cases, title, key):
+    """One table: a row for each way, a column for each case; times, and ours against each peer is in the next."""
+    if not cases:
+        return ""
+    labels = [label for label in dict.fromkeys(label for case in cases for label in case["rows"])]
+    rows = [[label] + [ns(case["rows"][label]["ns"]) if has(case, label) else "-" for case in cases] for label in labels]
+    return f"### {title}\n\n" + table(["", *(key(case) for case in cases)], rows) + "\n"
+
+
+def against(cases, ours, title, key):
+    cases = [case for case in cases if has(case, ours)]
+    if not cases:
+        return ""
+    labels = [label for label in dict.fromkeys(label for case in cases for label in case["rows"]) if label != ours]
+    rows = [[label] + [f"{ratio(case, ours, label):.2f}" if has(case, label) else "-" for case in cases] for label in labels]
+    return f"### {title}\n\n" + table([f"{ours} /", *(key(case) for case in cases)], rows) + "\n"
+
+
+def by_size(case):
+    return size(case["n"])
+
+
+def sizes(results):
+    out = "## By size\n\nThe source fills any window at once. Heap fresh: a new process; heap freed: after a large free.\n\n"
+    for heap in ("freed", "fresh"):
+        cases = results.of("sizes", heap=heap)
+        out += times(cases, f"Time, heap {heap}", by_size)
+        for ours in ("pooled 256 MiB", "exact", "exact known"):
+            out += against(cases, ours, f"{ours}, ratios, heap {heap}", by_size)
+    return out
+
+
+def sources(results):
+    out = ""
+    for most in sorted({case["most"] for case in results.of("sources")}):
+        cases = results.of("sources", most=most)
+        out += times(cases, f"Time, at most {most} bytes at once, heap freed", by_size)
+        for ours in ("pooled 256 MiB", "exact"):
+            out += against(cases, ours, f"{ours}, ratios, at most {most} bytes at once", by_size)
+    return out and "## Sources that give little at once\n\n" + out
+
+
+def simple(results, group, title, key, note=""):
+    cases = results.of(group)
+    return f"## {title}\n\n{note}" + times(cases, "Time", key) if cases else ""
+
+
+def real_io(results):
+    out = ""
+    for kind in ("pipe", "unix", "tcp", "file"):
+        cases = results.of("io", kind=kind)
+        out += times(cases, f"{kind}: median", by_size)
+        for ours in ("pooled", "exact", "exact known"):
+            out += against(cases, ours, f"{kind}: ratios", by_size)
+        rows = [[label, size(case["n"]), *(ns(value) for value in spread(case["rows"][label]["samples"]))]
+                for case in cases for label in case["rows"]]
+        out += f"### {kind}: spread\n\n" + table(["", "", "least", "quarter", "median", "three quarters", "most"], rows) + "\n" \
+            if rows else ""
+    return out and "## Real I/O by descriptor\n\nOne thread writes, the other reads to the end.\n\n" + out
+
+
+def spread(samples):
+    quarters = statistics.quantiles(samples, n=4, method="inclusive")
+    return [min(samples), *quarters, max(samples)]
+
+
+def memory(results):
+    seen = results.all["memory"]
+    if not seen:
+        return ""
+    rows = [[each["row"], size(each["n"]), f"{each['peak'] / each['n']:.3f}", size(each["held"]), ns(each["ns"])] for each in seen]
+    return "## Peak memory\n\nBeyond what the process had at its start; a process per row, the first body.\n\n" + \
+        table(["", "N", "peak / N", "still resident after it", "time"], rows) + "\n"
+
+
+def axes(results):
+    seen = results.all["axes"]
+    if not seen:
+        return ""
+    rows = [[each["row"], size(each["n"]), "after others" if each["warm"] else "first", each["allocations"],
+             *(size(each[axis]) for axis in ("allocated", "peak", "copied", "waste"))] for each in seen]
+    note = ("Counted from outside by a preloaded library (bench/c/counts.h says how): a realloc that stays in place, or whose "
+            "pages the kernel moves, counts what it grows by; address space counts as it becomes writable. What "
+            "open_memstream copies within libc is not seen; of Go its runtime tells bytes allocated alone.\n\n")
+    out = "## Four axes\n\n" + note + table(["", "N", "body", "allocations", "allocated", "peak held", "copied", "waste"], rows)
+    seed = []
+    for n in sorted({each["n"] for each in seen if each["n"] >= 10_000}):
+        case = next(iter(results.of("sizes", heap="freed", n=n)), None)
+        base = results.axes(".NET MemoryStream", n, True)
+        for row in (".NET MemoryStream", ".NET one pooled", ".NET list exact", "exact", "exact known", "pooled 256 MiB"):
+            counted = results.axes(row, n, True)
+            if case and base and counted and has(case, row):
+                seed.append([row, size(n), f"{ratio(case, row, '.NET MemoryStream'):.2f}", size(counted["allocated"]),
+                             f"{counted['allocated'] / base['allocated']:.2f}"])
+    return out + "\n### Beside .NET's ways, made again in C\n\n" + \
+        table(["", "N", "time ratio", "allocated", "allocation ratio"], seed) + "\n"
+
+
+def states(results):
+    rows = [[name, *(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in seen.items())]
+            for name, seen in results.all["states"].items()]
+    lines = [f"- {row[0]}: {'; '.join(row[1:])}" for row in rows]
+    return "## Whole processes\n\nns are per body; bytes where nothing else is said.\n\n" + "\n".join(lines) + "\n\n" if lines else ""
+
+
+def write(results, folder):
+    drawn = plots.draw(results, folder)
+    lines = targets.held(results)
+    missed = [each for each in lines if not each["reached"]]
+    reached = [each for each in lines if each["reached"]]
+    head = ["target", "case", "ours", "other", "measured", "to be", ""]
+    rows = [[each["target"], each["case"], each["ours"], each["other"], each["value"], each["bound"],
+             "reached" if each["reached"] else "**missed**"] for each in lines]
+    text = "# What was measured\n\n" + about(results) + "\n"
+    text += ("Every ratio is ours / other, so smaller is better; taken round by round and then the median. Times are medians. "
+             "`pooled` is the default pool, `exact` memory of exactly the body's length from malloc.\n\n")
+    text += "".join(f"![{name}]({name}.svg)\n" for name in drawn) + "\n"
+    text += f"## Targets\n\n{len(reached)} lines reached, {len(missed)} missed.\n\n" + table(head, rows) + "\n"
+    text += sizes(results) + sources(results)
+    text += simple(results, "hints", "Hints, right and wrong", by_size, "At most 65536 bytes at once.\n\n")
+    text += simple(results, "cold", "Cold: the first body of a process", by_size)
+    text += simple(results, "threads", "Threads", by_size, "ns of one round in which each thread reads one body.\n\n")
+    text += simple(results, "suspended", "Suspended", lambda case: f"{size(case['n'])} / {case['most']}")
+    text += simple(results, "pushes", "Pushes", lambda case: f"1 MB by {case['each']}")
+    text += real_io(results) + memory(results) + axes(results) + states(results)
+    if results.all["skipped"]:
+        text += "## Skipped\n\n" + "".join(f"- {each}\n" for each in results.all["skipped"])
+    (folder / "latest.md").write_text(text.rstrip() + "\n")
+    print(f"{len(reached)} target lines reached, {len(missed)} missed; {folder / 'latest.md'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", default=Path(__file__).resolve().parent / "results", type=Path, help="the folder")
+    folder = parser.parse_args().results
+    write(Results(folder / "latest.json"), folder)
+
+
+if __name__ == "__main__":
+    main()
