@@ -36,23 +36,6 @@ impl<'a> Chunk<'a> {
         view.gather(object.py()).map(Chunk::Gathered)
     }
 
-    /// The same bytes, copied where they overlap this range: the engine copies into what overlaps nothing.
-    pub(crate) fn apart_from(self, range: Option<(NonNull<u8>, usize)>) -> PyResult<Chunk<'a>> {
-        let bytes = self.as_slice();
-        let overlaps = range.is_some_and(|(start, length)| {
-            let (start, from) = (start.addr().get(), bytes.as_ptr().addr());
-            from < start + length && start < from + bytes.len()
-        });
-        if !overlaps {
-            return Ok(self);
-        }
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(bytes.len())
-            .map_err(|_| PyMemoryError::new_err("no memory to copy a chunk of the target itself"))?;
-        copy.extend_from_slice(bytes);
-        Ok(Chunk::Gathered(copy))
-    }
-
     /// The bytes. They must not be kept while Python code runs, which could change a bytearray.
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
@@ -96,17 +79,20 @@ impl View {
         if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
             return Err(wrong(""));
         }
-        let view = View::of(object, ffi::PyBUF_FULL_RO)?;
+        let refused = match View::of(object, ffi::PyBUF_CONTIG) {
+            Ok(view) => return Ok(view),
+            Err(refused) => refused,
+        };
+        // Exporters say in many ways why not.
+        let Ok(view) = View::of(object, ffi::PyBUF_FULL_RO) else {
+            return Err(refused);
+        };
         if view.0.readonly != 0 {
             return Err(wrong("the read-only "));
         }
-        // SAFETY: the view is filled.
-        if unsafe { ffi::PyBuffer_IsContiguous(&raw const *view.0, b'C'.cast_signed()) } == 0 {
-            return Err(PyBufferError::new_err(
-                "the target must lie in one range of memory (C-contiguous); collect into a bytearray and copy from there",
-            ));
-        }
-        Ok(view)
+        Err(PyBufferError::new_err(
+            "the target must lie in one range of memory (C-contiguous); collect into a bytearray and copy from there",
+        ))
     }
 
     /// Where the bytes begin, and how many they are.

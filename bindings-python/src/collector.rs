@@ -244,8 +244,7 @@ impl Collector {
     ///
     /// Raises LimitError or LongError for a chunk that goes beyond the limit or the length.
     fn write(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let target = self.body.target().map(|target| target.range());
-        let chunk = Chunk::of(chunk)?.apart_from(target)?;
+        let chunk = Chunk::of(chunk)?;
         let bytes = chunk.as_slice();
         self.with(py, |turn| turn.write(bytes))?;
         Ok(bytes.len())

@@ -235,7 +235,7 @@ impl Reading {
         let shown = self.kind.shows_windows();
         loop {
             if given.is_none() {
-                self.push_rest(py, body, turn)?;
+                self.push_rest(py, turn)?;
                 self.between(py, turn)?;
                 if shown && self.exporter.is_none() {
                     self.exporter = Some(Exporter::new(py, body)?.unbind());
@@ -320,12 +320,11 @@ impl Reading {
     }
 
     /// What did not fit into a chunk's window is pushed.
-    fn push_rest(&mut self, py: Python<'_>, body: &Body, turn: &mut Turn<'_>) -> Result<(), Failure> {
+    fn push_rest(&mut self, py: Python<'_>, turn: &mut Turn<'_>) -> Result<(), Failure> {
         let Some((chunk, from)) = self.rest.take() else {
             return Ok(());
         };
-        let target = body.target().map(|target| target.range());
-        let written = match Chunk::of(chunk.bind(py))?.apart_from(target)?.as_slice().get(from..) {
+        let written = match Chunk::of(chunk.bind(py))?.as_slice().get(from..) {
             Some(rest) => {
                 self.unyielded += rest.len() / (64 << 10);
                 turn.write(rest)
