@@ -240,8 +240,9 @@
 #define BRIMFUL_TRUNCATE 1
 
 /**
- * A flag of brimful_options: windows are cleared before the source sees them. Without it they hold whatever was
- * there, which is fine for a source that only writes, as read(2) does.
+ * A flag of brimful_options: windows are cleared before the source sees them, so that it never sees bytes of another
+ * body (what it has itself written beyond what it claimed may still be there). Without it they hold whatever was there,
+ * which is fine for a source that only writes, as read(2) does.
  */
 #define BRIMFUL_SCRUB 2
 
