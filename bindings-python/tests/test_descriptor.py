@@ -182,6 +182,34 @@ def test_control_c_on_a_quiet_pipe_raises_and_what_came_is_in_the_collector(
     assert brimful.collect_fd(pipe[0], collector=collector) == b"abcdef"  # it goes on
 
 
+def test_control_c_just_before_a_pipe_goes_quiet_is_not_lost() -> None:
+    """The signal that comes between two reads interrupts none."""
+    in_time: list[bool] = []
+    for _ in range(60):
+        near, far = os.pipe()
+        raised = threading.Event()
+
+        def last_bytes(far: int = far, raised: threading.Event = raised) -> None:
+            for _ in range(20):
+                os.write(far, bytes(10_000))
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)  # type: ignore[arg-type]
+            in_time.append(raised.wait(0.5))
+            os.close(far)  # so that the body ends where the signal was lost
+
+        thread = threading.Thread(target=last_bytes)
+        with pytest.raises(KeyboardInterrupt):
+            try:
+                thread.start()
+                brimful.collect_fd_pooled(near)
+                raised.wait(0.1)
+            except KeyboardInterrupt:
+                raised.set()
+                raise
+        thread.join()
+        os.close(near)
+        assert all(in_time)
+
+
 def test_control_c_while_data_keeps_coming_raises() -> None:
     collector = brimful.Collector("pooled", limit=1 << 40)
     with open("/dev/zero", "rb", buffering=0) as zeros:
