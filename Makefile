@@ -20,10 +20,10 @@ VENV := .venv/bin
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check vectors bench dist install clean rust library
+.PHONY: help demo test check vectors bench bench-quick bench-workers overhead dist install clean rust library
 
 help:  ## Say what can be made
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: build/tools.done build/python.done build/node.done build/c.done  ## Read bodies from a real HTTP server through C, Python and Node
 	$(VENV)/python examples/demo/demo.py
@@ -43,7 +43,15 @@ check: build/tools.done build/python.done build/types.done  ## Formatting, lints
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
 
-bench: build/c.done  ## What a small body costs in C, beside the usual ways
+bench: bench-workers  ## Measure it beside every other way, under an hour; writes bench/results/latest.md
+	$(MEASURE)
+	$(REPORT)
+
+bench-quick: bench-workers  ## The headline rows of that, under 3 minutes
+	$(MEASURE) --quick
+	$(REPORT)
+
+overhead: build/c.done  ## What a small body costs in C, beside the usual ways
 	@$(MAKE) --no-print-directory -C tests/c overhead PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
 
 dist: build/python.done build/node.done build/c.done  ## Lay the wheel, the npm package and the C tree under dist/
@@ -114,4 +122,19 @@ build/node.done: build/node-package.done $(call files,bindings-node/test example
 build/types.done: bindings-node/package.json
 	@mkdir -p build
 	cd bindings-node && npm install --silent --no-package-lock
+	@touch $@
+
+# ---- The benchmark: what it measures with, and what it draws with
+
+MEASURE := build/bench/venv/bin/python bench/run.py --build build/bench
+REPORT := build/bench/venv/bin/python bench/report.py
+
+bench-workers: build/c.done build/bench/venv.done
+	@$(MAKE) --no-print-directory -C bench packages
+	@$(MAKE) --no-print-directory -C bench workers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
+
+build/bench/venv.done: bench/requirements.txt
+	@mkdir -p build/bench
+	test -x build/bench/venv/bin/python || $(PYTHON) -m venv build/bench/venv
+	build/bench/venv/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	@touch $@

@@ -53,11 +53,12 @@ def ratios(results):
                  and not row.endswith("known") and "known" not in row]
         for at, (row, color) in enumerate((row, OURS[row]) for row in ("pooled 256 MiB", "exact")):
             values = [ratio(case, row, peer) for peer in peers]
-            axes.barh([i + 0.4 * at - 0.2 for i in range(len(peers))], values, height=0.38, color=color, label=row)
+            axes.barh([i + 0.4 * at - 0.2 for i in range(len(peers))], [value - 1 for value in values],
+                      left=1, height=0.38, color=color, label=row)
         axes.set(yticks=range(len(peers)), yticklabels=peers, xscale="log", title=size(n), xlabel="ours / peer (time)")
         axes.axvline(1, color="black", linewidth=1)
     all_axes[0][0].invert_yaxis()
-    all_axes[0][0].legend(fontsize=8)
+    figure.legend(*all_axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=2, fontsize=8, bbox_to_anchor=(0.5, -0.03))
     figure.suptitle("Left of the line ours is faster; length unknown")
     return figure
 
@@ -92,5 +93,6 @@ def suspended(results):
                 axes.plot(*zip(*points), marker="o", markersize=3, color=color, linestyle=style, label=row)
         axes.set(yscale="log", xlabel="MiB", title=f"a pause after every {most} B")
     all_axes[0][0].set(ylabel="ns per byte")
-    all_axes[0][-1].legend(fontsize=7)
+    handles = {label: handle for axes in all_axes[0] for handle, label in zip(*axes.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="upper center", ncols=3, fontsize=8, bbox_to_anchor=(0.5, 0))
     return figure

@@ -60,11 +60,12 @@ static void known(struct job *job)
   free(memory);
 }
 
-/* ---- length unknown: realloc doubling, and a last realloc to the length. As realloc(3) and every textbook show. */
+/* ---- length unknown: realloc doubling, and a last realloc to the length. As realloc(3) and every textbook show. It begins
+   with 4096 bytes: beginning with 64 was 15 ns better at 100 bytes, 130 ns worse at 1 kB, and the same from 100 kB on. */
 
 static void doubling(struct job *job)
 {
-  size_t room = 64, have = 0, filled = 1;
+  size_t room = 4096, have = 0, filled = 1;
   char *memory = must(malloc(room));
   for (;;) {
     if (have == room)

@@ -7,8 +7,9 @@
 #include <event2/buffer.h>
 #include <stdlib.h>
 
-/* evbuffer_read asks for at most 4096 bytes a call unless told otherwise; 64 KiB a call was the best of 4 KiB to 1 MiB. */
-#define AT_ONCE 65536
+/* evbuffer_read asks for at most 4096 bytes a call unless told otherwise. Of 4 KiB to 1 MiB, all were alike to 10 MB, and
+   1 MiB the best at 100 MB. */
+#define AT_ONCE 1048576
 
 static struct evbuffer *fill(struct job *job)
 {

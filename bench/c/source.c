@@ -43,7 +43,7 @@ __attribute__((noinline)) int32_t source_read(void *context, void *window, size_
     *filled = (size_t)count;
     return 0;
   }
-  if (job->pends && job->given > 0 && job->given < job->n) {
+  if (job->pends == 1 && job->given > 0 && job->given < job->n) {
     job->pended = !job->pended;
     if (job->pended)
       return 1;
@@ -60,7 +60,7 @@ __attribute__((noinline)) int32_t source_read(void *context, void *window, size_
   }
   job->given += count;
   *filled = count;
-  return 0;
+  return job->pends == 2 && job->given < job->n;
 }
 
 __attribute__((noinline)) void compare(struct job *job, const void *data, size_t length)

@@ -122,11 +122,10 @@ static void let_go(enum way way, void *held)
     free(held);
 }
 
-/* ---- mixed sizes, the same sequence each time: log-uniform from 1 B to 4 MiB, at most 8 held at once */
+/* ---- mixed sizes, the same sequence each time: log-uniform from 1 B to 4 MiB, one after the other */
 
 static void mixed(enum way way, long bodies)
 {
-  static void *held[8];
   brimful_pool *pool = pool_with((uint64_t)64 << 20, 10000);
   uint64_t state = 1, warm_allocated = 0, warm_bytes = 0;
   long rss[10], warm_faults = 0;
@@ -138,9 +137,7 @@ static void mixed(enum way way, long bodies)
     size_t power = (state >> 33) % 23, n = ((size_t)1 << power) + ((state >> 40) & (((size_t)1 << power) - 1));
     if (n > (size_t)4 << 20)
       n = (size_t)4 << 20;
-    if (held[i % 8] != NULL)
-      let_go(way, held[i % 8]);
-    held[i % 8] = collect(way, pool, n);
+    let_go(way, collect(way, pool, n));
     if (i == bodies / 10) {
       warm_allocated = stats_of(pool).allocated;
       warm_bytes = stats_of(pool).allocated_bytes;

@@ -11,7 +11,7 @@
  *       tell       what the row says of itself: JSON
  *       rest       nothing; answers "resting" (so that the driver can look at the process)
  *
- * Options: n, most, each, hint (bytes), length=known, pends=1, heap=freed (a large block was freed before anything
+ * Options: n, most, each, hint (bytes), length=known, pends=1 or 2 (job.h), heap=freed (a large block was freed before anything
  * else, so that glibc's thresholds are as in a program that has run for a while), threads, io=pipe|tcp|unix|file, path.
  */
 #define _GNU_SOURCE
