@@ -219,7 +219,7 @@ class Bench:
                     rows[f"{label}, suspended"] = (row, {**own, "pends": 2})
                     rows[f"{label}, suspended by a call"] = (row, {**own, "pends": 1})
                 # Replay copies n * n / (2 * piece) bytes; beyond this it takes minutes.
-                if n * n / (2 * piece) <= (8e9 if self.quick else 6e10):
+                if n * n / (2 * piece) <= (8e9 if self.quick else 3e10):
                     rows["replay"] = ("replay", {"length": "known"})
                     rows["replay, cached target"] = ("replay-cached", {"length": "known"})
                 self.measure("suspended", rows, {"n": n, "most": piece, "heap": "fresh"}, n=n, most=piece, rounds=5)
