@@ -4,6 +4,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import FormatStrFormatter, NullFormatter  # noqa: E402
 
 from results import has, ratio, size  # noqa: E402
 
@@ -56,6 +57,9 @@ def ratios(results):
             axes.barh([i + 0.4 * at - 0.2 for i in range(len(peers))], [value - 1 for value in values],
                       left=1, height=0.38, color=color, label=row)
         axes.set(yticks=range(len(peers)), yticklabels=peers, xscale="log", title=size(n), xlabel="ours / peer (time)")
+        axes.set_xlim(min(0.05, axes.get_xlim()[0]), max(5, axes.get_xlim()[1]))  # so that 0.1, 1 are on each axis
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
         axes.axvline(1, color="black", linewidth=1)
     all_axes[0][0].invert_yaxis()
     figure.legend(*all_axes[0][0].get_legend_handles_labels(), loc="lower center", ncols=2, fontsize=8, bbox_to_anchor=(0.5, -0.03))
