@@ -92,7 +92,10 @@ fn count(job: &mut Job, body: fn(&mut Job)) {
     unsafe {
         let begin = libc::dlsym(libc::RTLD_DEFAULT, c"counts_begin".as_ptr());
         let end = libc::dlsym(libc::RTLD_DEFAULT, c"counts_end".as_ptr());
-        assert!(!begin.is_null() && !end.is_null(), "count needs the counting library, preloaded");
+        assert!(
+            !begin.is_null() && !end.is_null(),
+            "count needs the counting library, preloaded"
+        );
         let begin: extern "C" fn() = std::mem::transmute(begin);
         let end: extern "C" fn(*mut Counts) = std::mem::transmute(end);
         let mut seen = Counts::default();
@@ -112,14 +115,23 @@ fn count(job: &mut Job, body: fn(&mut Job)) {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let option = |name: &str| {
-        arguments.iter().skip(2).filter_map(|each| each.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+        arguments
+            .iter()
+            .skip(2)
+            .filter_map(|each| each.split_once('='))
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
     };
     let number = |name: &str, otherwise: usize| option(name).map_or(otherwise, |text| text.parse().expect("a number"));
     let Some(name) = arguments.get(1) else {
         ROWS.iter().for_each(|(name, _)| println!("{name}"));
         return;
     };
-    let body = ROWS.iter().find(|(row, _)| row == name).expect("a row of this worker").1;
+    let body = ROWS
+        .iter()
+        .find(|(row, _)| row == name)
+        .expect("a row of this worker")
+        .1;
     if option("heap") == Some("freed") {
         std::hint::black_box(vec![1u8; (32 << 20) - (64 << 10)]);
     }
@@ -148,7 +160,11 @@ fn main() {
                 run(&mut job, body, &mut writer, bodies / 10 + 1);
                 let before = faults();
                 let took = run(&mut job, body, &mut writer, bodies);
-                println!("{:.3} {:.3}", took / bodies as f64, (faults() - before) as f64 / bodies as f64);
+                println!(
+                    "{:.3} {:.3}",
+                    took / bodies as f64,
+                    (faults() - before) as f64 / bodies as f64
+                );
             }
             ["cold"] => {
                 let before = faults();
@@ -159,7 +175,14 @@ fn main() {
                 job.checking = true;
                 run(&mut job, body, &mut writer, 1);
                 job.checking = false;
-                println!("{}", if job.wrong || job.shown != job.n { "wrong" } else { "right" });
+                println!(
+                    "{}",
+                    if job.wrong || job.shown != job.n {
+                        "wrong"
+                    } else {
+                        "right"
+                    }
+                );
             }
             ["count"] => count(&mut job, body),
             ["tell"] => println!("{{}}"),

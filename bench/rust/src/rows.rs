@@ -10,7 +10,10 @@ use std::io::Read;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-pub const ROWS: &[(&str, fn(&mut Job))] = &[
+/// A row's name, and what reads one body.
+type Row = (&'static str, fn(&mut Job));
+
+pub const ROWS: &[Row] = &[
     ("read-to-end", read_to_end),
     ("bytes-mut", bytes_mut),
     ("http-body-util", http_body_util),
@@ -21,7 +24,11 @@ pub const ROWS: &[(&str, fn(&mut Job))] = &[
 /// <https://doc.rust-lang.org/std/io/trait.Read.html#method.read_to_end>; where the length is known, into a vector made
 /// with that capacity, and never asking for more.
 fn read_to_end(job: &mut Job) {
-    let mut result = if job.known { Vec::with_capacity(job.n) } else { Vec::new() };
+    let mut result = if job.known {
+        Vec::with_capacity(job.n)
+    } else {
+        Vec::new()
+    };
     let limit = if job.known { job.n as u64 } else { u64::MAX };
     match job.file.take() {
         Some(file) if job.known => file.take(limit).read_to_end(&mut result),
@@ -88,7 +95,10 @@ impl Body for Frames {
 
 /// <https://docs.rs/http-body-util/latest/http_body_util/trait.BodyExt.html#method.collect>, then `to_bytes`.
 fn http_body_util(job: &mut Job) {
-    let body = Frames { source: job.source(), buffer: BytesMut::with_capacity(8192) };
+    let body = Frames {
+        source: job.source(),
+        buffer: BytesMut::with_capacity(8192),
+    };
     let mut collect = pin!(body.collect());
     let Poll::Ready(collected) = Future::poll(collect.as_mut(), &mut Context::from_waker(Waker::noop())) else {
         unreachable!("the body is always ready")

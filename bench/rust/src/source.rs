@@ -25,7 +25,12 @@ pub struct Source {
 
 impl Source {
     pub fn new(n: usize, most: usize, counting: bool) -> Self {
-        Self { n, most, given: 0, counting }
+        Self {
+            n,
+            most,
+            given: 0,
+            counting,
+        }
     }
 
     /// Fills at most `room` bytes at `window` and says how many; never inlined, as the source in C.

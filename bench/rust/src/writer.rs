@@ -41,7 +41,13 @@ impl Writer {
             "tcp" => Kind::Tcp(TcpListener::bind(("127.0.0.1", 0)).expect("a listener on loopback")),
             _ => {
                 let path = path.expect("io=file needs a path");
-                let mut file = File::options().read(true).write(true).create(true).truncate(true).open(path).expect("a file");
+                let mut file = File::options()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .open(path)
+                    .expect("a file");
                 write_body(&mut file, n);
                 std::fs::remove_file(path).expect("the file");
                 Kind::File(file)
@@ -56,7 +62,12 @@ impl Writer {
                 written.send(()).expect("the reader waits");
             }
         });
-        Self { kind, end: None, goes, gone }
+        Self {
+            kind,
+            end: None,
+            goes,
+            gone,
+        }
     }
 
     /// What the next body is to be read from; nothing is written yet (a file is there already).
