@@ -3,10 +3,10 @@
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FormatStrFormatter, NullFormatter  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FormatStrFormatter, NullFormatter
 
-from results import has, ratio, size  # noqa: E402
+from results import has, ratio, size
 
 OURS = {"pooled 256 MiB": "#005f9e", "exact": "#d1495b", "exact known": "#2e8b57"}
 PEERS = {"realloc": "#444444", "read_to_end": "#b07d2b", "open_memstream": "#8a6fb0", "io.ReadAll": "#55a6b8",
