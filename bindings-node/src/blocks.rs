@@ -271,6 +271,7 @@ impl Blocks {
                 reserve: 0,
                 token: id,
                 lazy: false,
+                huge: false,
                 dirty: 0,
             });
         }
@@ -300,6 +301,7 @@ impl Blocks {
             reserve,
             token: id,
             lazy: grows,
+            huge: false,
             dirty,
         })
     }

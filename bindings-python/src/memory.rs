@@ -1,7 +1,7 @@
 //! Python's `bytes` as a memory of the engine: an exact result is a `bytes` object of just the body's length, filled
 //! in place before anybody else has seen it.
 
-use brimful_core::memory::{Memory, MemoryRef, Profile, Raw};
+use brimful_core::memory::{Memory, MemoryRef, Profile, Raw, prefer_huge_pages};
 use core::ptr::{self, NonNull};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -53,6 +53,10 @@ unsafe impl Memory for BytesMemory {
                 unsafe { ffi::PyErr_Clear() };
                 return None;
             }
+            if let Some(object) = NonNull::new(object) {
+                // SAFETY: a bytes object of this size comes from malloc, which has given it just now.
+                unsafe { prefer_huge_pages(object.cast(), size) };
+            }
             // SAFETY: the object is a bytes object.
             let payload = NonNull::new(unsafe { ffi::PyBytes_AsString(object) }.cast::<u8>());
             // Size 0 gives the interpreter's one empty object, which lies where it likes; none of its bytes is used.
@@ -63,6 +67,7 @@ unsafe impl Memory for BytesMemory {
                     reserve: size,
                     token: object.expose_provenance(),
                     lazy: false,
+                    huge: false,
                     dirty: size,
                 }),
                 None => {

@@ -1,6 +1,6 @@
 //! A piece of memory with a body's bytes at its start.
 
-use crate::memory::{MemoryRef, PAGE, Raw};
+use crate::memory::{HUGE_FROM, HUGE_PAGE, MemoryRef, PAGE, Raw};
 use crate::pool::Pool;
 use smallvec::SmallVec;
 
@@ -115,7 +115,11 @@ impl Block {
     /// Bytes that this body holds of it, by its own use.
     pub(crate) fn held(&self) -> usize {
         if self.raw.lazy {
-            self.used.next_multiple_of(PAGE).min(self.raw.capacity)
+            let page = match self.raw.huge && self.used > HUGE_FROM {
+                true => HUGE_PAGE,
+                false => PAGE,
+            };
+            self.used.next_multiple_of(page).min(self.raw.capacity)
         } else {
             self.raw.capacity
         }

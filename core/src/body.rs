@@ -605,6 +605,7 @@ impl Body {
             reserve: capacity,
             token: 0,
             lazy: false,
+            huge: false,
             dirty: 0,
         };
         self.blocks.push(Block::new(raw, Home::Caller)); // in place: the list has room for one

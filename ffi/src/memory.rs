@@ -129,6 +129,7 @@ unsafe impl Memory for Host {
             reserve: size,
             token,
             lazy: false,
+            huge: false,
             dirty: size,
         })
     }
@@ -152,6 +153,7 @@ unsafe impl Memory for Host {
             reserve: size,
             token: 0,
             lazy: false,
+            huge: false,
             dirty: size,
         };
         true

@@ -45,12 +45,17 @@ unsafe impl Memory for Heap {
             }
         };
         let pointer = NonNull::new(pointer.cast::<u8>())?;
+        if self.reallocates {
+            // SAFETY: malloc has just given it, for this size.
+            unsafe { super::prefer_huge_pages(pointer, size) };
+        }
         Some(Raw {
             pointer,
             capacity: size,
             reserve: size,
             token: 0,
             lazy: false,
+            huge: false,
             dirty: size,
         })
     }
@@ -71,6 +76,7 @@ unsafe impl Memory for Heap {
             reserve: size,
             token: 0,
             lazy: false,
+            huge: false,
             dirty: size,
         };
         true

@@ -5,10 +5,13 @@
 //! [`push`] for its own bookkeeping. All of them can say no, and nothing here aborts (E31).
 
 mod heap;
+mod huge;
 #[cfg(target_os = "linux")]
 mod system;
 
 pub use heap::{HEAP, MALLOC};
+pub use huge::prefer_huge_pages;
+pub(crate) use huge::{HUGE_FROM, HUGE_PAGE};
 
 use crate::shared::Shared;
 use core::alloc::Layout;
@@ -36,6 +39,8 @@ pub struct Raw {
     pub token: usize,
     /// Whether pages are only taken when touched (true), or the whole piece counts at once (false) (E51).
     pub lazy: bool,
+    /// Whether huge pages were asked for beyond the first 4 MiB, so that touched memory counts in 2 MiB there (E51).
+    pub huge: bool,
     /// Up to here bytes may be other than zero, so that a cleared window has to clear them (E49).
     pub dirty: usize,
 }

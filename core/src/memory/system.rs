@@ -7,7 +7,7 @@
 //!  resident             writable, no pages   PROT_NONE, costs address space only
 //! ```
 
-use super::{HEAP, Memory, Profile, Raw};
+use super::{HEAP, Memory, Profile, Raw, huge};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -95,6 +95,7 @@ unsafe impl Memory for System {
                 reserve: RANGE,
                 token: IS_RANGE,
                 lazy: true,
+                huge: true,
                 dirty: 0,
             };
             if self.grow(&mut raw, size) {
@@ -113,6 +114,14 @@ unsafe impl Memory for System {
         // SAFETY: the range is ours and `step` long at least (step_for stops at RANGE).
         let done = unsafe { libc::mprotect(raw.pointer.as_ptr().cast(), step, libc::PROT_READ | libc::PROT_WRITE) };
         if done == 0 {
+            // Steps double, so what is advised here is at most as much again as has arrived.
+            let from = raw.capacity.max(huge::HUGE_FROM);
+            if step > from {
+                // From within the last advice, whose end may not have been that of a huge page.
+                let from = from - huge::HUGE_PAGE;
+                // SAFETY: from < step, and the range is `step` long.
+                huge::advise(unsafe { raw.pointer.add(from) }, step - from);
+            }
             raw.capacity = step;
         }
         done == 0
