@@ -10,95 +10,12 @@
 use crate::block::{Block, Blocks, Home};
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
-use crate::memory::{self, EXACT_ALIGN, MemoryRef, Raw};
-use crate::options::{Options, Prefer};
+use crate::memory::{self, EXACT_ALIGN, Raw};
 use crate::pool::Pool;
 use crate::source::Window;
+use crate::supply::{Supply, Tally};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
-
-/// What a body has cost so far (E51).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) copied: u64,
-    pub(crate) rents: u64,
-    pub(crate) allocations: u64,
-    pub(crate) allocated_bytes: u64,
-    pub(crate) held: u64,
-    pub(crate) peak_held: u64,
-}
-
-impl Tally {
-    fn hold(&mut self, more: usize) {
-        self.held += more as u64;
-        self.peak_held = self.peak_held.max(self.held);
-    }
-
-    fn let_go(&mut self, bytes: usize) {
-        self.held -= bytes as u64;
-    }
-
-    /// Counts a block that was rented.
-    fn count(&mut self, block: &mut Block, fresh: bool) {
-        self.rents += 1;
-        if fresh {
-            self.allocations += 1;
-            self.allocated_bytes += block.touched as u64;
-        }
-        block.counted = if block.raw.lazy { 0 } else { block.raw.capacity };
-        self.hold(block.counted);
-    }
-}
-
-/// Where a body's memory comes from, and what says how large its blocks are to be.
-#[derive(Clone, Copy)]
-pub(crate) struct Supply<'a> {
-    pub(crate) pool: &'a Pool,
-    pub(crate) exact: &'a MemoryRef,
-    options: &'a Options,
-}
-
-impl<'a> Supply<'a> {
-    pub(crate) fn new(pool: &'a Pool, options: &'a Options) -> Supply<'a> {
-        let exact = options.exact_memory();
-        Supply { pool, exact, options }
-    }
-
-    fn announced(self) -> Option<u64> {
-        self.options.length.or(self.options.size_hint)
-    }
-
-    /// Whether the first block is a piece of the exact result's memory.
-    fn first_is_exact(self) -> bool {
-        let fits = |announced| announced > 0 && announced <= self.options.max_prealloc;
-        self.options.prefer == Prefer::Exact && self.announced().is_some_and(fits)
-    }
-
-    /// The size of the first block.
-    fn first(self) -> usize {
-        growth::first(self.announced(), self.options.max_prealloc, self.options.first_block)
-    }
-
-    /// Whether more was announced than may be taken at once: a first step of `first` is not where the body ends.
-    fn outgrows(self) -> bool {
-        self.announced()
-            .is_some_and(|announced| announced > self.options.max_prealloc)
-    }
-
-    /// Zero bytes that are to be readable behind the result (E4).
-    pub(crate) fn padding(self) -> usize {
-        self.options.padding as usize
-    }
-
-    /// The memory that a block came from; `None`: the caller's own.
-    fn memory_of(self, block: &Block) -> Option<&'a MemoryRef> {
-        match block.home {
-            Home::Pool => Some(self.pool.memory()),
-            Home::Exact => Some(self.exact),
-            Home::Caller => None,
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct Body {

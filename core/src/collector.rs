@@ -13,15 +13,16 @@
 //! Order within one answer (E24): bytes; then complete, limit or long; then the source's own error or the end; then
 //! cancelled; then pending.
 
-use crate::body::{Body, Supply};
+use crate::body::Body;
 use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
 use crate::error::{Error, InvalidOption, Progress};
 use crate::growth;
 use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
 use crate::pool::Pool;
 use crate::room::Bounds;
-use crate::source::{Answer, Source, Then, Window};
+use crate::source::{Answer, Flow, Source, Then, Window};
 use crate::stats::{Info, State};
+use crate::supply::Supply;
 use core::ptr::NonNull;
 
 /// The most `retry` answers in a row without a byte (E21).
@@ -29,15 +30,6 @@ const MOST_RETRIES: u32 = 1000;
 
 /// The most memory that a reset collector keeps for its next body (E40).
 const KEPT_BY_RESET: usize = 1 << 20;
-
-/// What the caller of [`Collector::answer`] does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
-    /// Ask the source again.
-    Again,
-    /// Return this.
-    Stop(Progress),
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {

@@ -4,9 +4,9 @@
 //! While a source's callback runs nobody borrows the collector: the loop in [`Handle::read`] gives the borrow up
 //! before each call and takes it again after. So `info` works from inside, and everything else can be refused.
 
-use crate::collector::{Collector, Flow};
+use crate::collector::Collector;
 use crate::error::{Error, Progress};
-use crate::source::Source;
+use crate::source::{Flow, Source};
 use core::cell::UnsafeCell;
 use core::hint;
 use core::ops::{Deref, DerefMut};

@@ -43,10 +43,11 @@ mod room;
 mod shared;
 mod source;
 mod stats;
+mod supply;
 
 pub use buffer::{Buffer, Exact, Quarantined};
 pub use cancel::Cancel;
-pub use collector::{Collector, Flow};
+pub use collector::Collector;
 pub use error::{Error, InvalidOption, Progress, status_name, status_text};
 pub use handle::{Handle, Turn};
 pub use memory::{Memory, MemoryRef};
@@ -54,5 +55,5 @@ pub use options::{End, Options, Prefer};
 pub use pool::{Pool, PoolOptions};
 #[cfg(unix)]
 pub use source::Descriptor;
-pub use source::{Answer, FromFn, FromRead, Source, Then, Window};
+pub use source::{Answer, Flow, FromFn, FromRead, Source, Then, Window};
 pub use stats::{Info, PoolStats, State};

@@ -1,7 +1,6 @@
 //! How much a source may be asked for next, and in which memory it goes: the rules between what the options announce
 //! and where the body lies (E7 to E15). The collector's states are not known here.
 
-use crate::body::Supply;
 use crate::collector::Collector;
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
@@ -9,6 +8,7 @@ use crate::memory::MemoryRef;
 use crate::options::{End, Options, Prefer};
 use crate::pool::Pool;
 use crate::source::Window;
+use crate::supply::Supply;
 
 /// What the options and the pool come to, worked out once per body.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! What a source may answer, and the adapters for Rust's own kinds of source.
 
+use crate::error::Progress;
 use core::ptr::NonNull;
 use std::io;
 
@@ -76,6 +77,15 @@ impl Answer {
         };
         Answer { filled, then }
     }
+}
+
+/// What the caller of [`Collector::answer`](crate::Collector::answer) does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Ask the source again.
+    Again,
+    /// Return this.
+    Stop(Progress),
 }
 
 /// A source that is asked to fill windows (pull).
