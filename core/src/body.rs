@@ -65,7 +65,7 @@ impl Body {
             && self
                 .blocks
                 .last()
-                .is_some_and(|block| block.granted >= block.raw.reserve)
+                .is_some_and(|block| block.home != Home::Pool || block.granted >= block.raw.reserve)
     }
 
     /// Whether the first block is a piece of the exact result's memory.
@@ -107,6 +107,7 @@ impl Body {
             return self.take_first(supply, total);
         };
         let last_pooled = last.home == Home::Pool;
+        let mut rest_from = usize::MAX;
         if last.raw.reserve > last.granted && last_pooled {
             let need = last.used.checked_add(total).ok_or(Error::NoMemory)?;
             let granted = growth::grant(last.granted, need, last.raw.reserve);
@@ -118,6 +119,7 @@ impl Body {
                     .or_else(|_| supply.pool.grow(last, need));
             }
             // The rest of the range is used as far as it goes; what does not fit goes into the next block.
+            rest_from = last.granted;
             supply.pool.grow(last, last.raw.reserve)?;
         }
         let (used, room, granted) = (last.used, last.room(), last.granted);
@@ -129,7 +131,12 @@ impl Body {
             return self.move_to_larger(supply, used.checked_add(total).ok_or(Error::NoMemory)?);
         }
         let size = growth::next(granted, supply.options.first_block, total - room.min(total));
-        self.take_block(supply, size, false)
+        let index = self.blocks.len() - 1;
+        let taken = self.take_block(supply, size, false);
+        if taken.is_err() && rest_from < usize::MAX {
+            supply.pool.ungrant(&mut self.blocks[index], rest_from);
+        }
+        taken
     }
 
     /// The first block: as announced, at least what is needed now.
@@ -496,7 +503,7 @@ impl Body {
         }
         let wasted = self.waste();
         if let ([block], true) = (self.blocks.as_slice(), hinted)
-            && block.home == Home::Pool
+            && block.home != Home::Caller
             && !block.raw.lazy
             && wasted > (self.length / 8).max(LEAST_WINDOW)
             && let Ok(mut smaller) = self.rent(supply.pool, self.length.max(1).saturating_add(supply.padding()))
@@ -592,18 +599,25 @@ impl Body {
     }
 
     /// Gives everything back but a first block of at most `keep` touched bytes, which the next body begins with (E40).
-    pub(crate) fn restart(&mut self, supply: Supply<'_>, keep: usize) {
+    ///
+    /// `need`: what is known of the next body; a block that it outgrows at once is not kept for it (E7).
+    pub(crate) fn restart(&mut self, supply: Supply<'_>, keep: usize, need: usize) {
         let first = match self.blocks.is_empty() {
             true => None,
             false => Some(self.blocks.remove(0)),
         };
         self.clear(supply);
         let Some(mut block) = first else { return };
-        let stays = block.home == Home::Pool && !block.spoiled && !block.leaked && block.touched <= keep;
+        let stays = block.raw.reserve >= need
+            && block.home == Home::Pool
+            && !block.spoiled
+            && !block.leaked
+            && block.touched <= keep;
         if !stays || !supply.pool.memory().recycle(&mut block.raw) {
             return block.release(supply.pool, supply.exact);
         }
         block.used = 0;
+        supply.pool.ungrant(&mut block, 0);
         block.counted = block.held();
         self.tally.hold(block.counted);
         self.blocks.push(block);

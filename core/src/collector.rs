@@ -211,7 +211,7 @@ impl Collector {
         if self.is_cancelled() {
             return Err(self.fail(Error::Cancelled));
         }
-        let window = self.next_window(0, cleared)?;
+        let window = self.next_window(0, cleared, self.options.max_step)?;
         self.phase = Phase::WindowOut { asked: true };
         self.source_calls += 1;
         Ok(Some(window))
@@ -362,7 +362,7 @@ impl Collector {
             (Phase::Failed(error), _) => return Err(error),
             _ => return Err(Error::State),
         }
-        let window = self.next_window(want, cleared)?;
+        let window = self.next_window(want, cleared, None)?;
         self.phase = Phase::WindowOut { asked: false };
         Ok(window)
     }
@@ -485,9 +485,25 @@ impl Collector {
         self.check_attached()?;
         let supply = Supply::new(&self.pool, &self.options);
         if self.body.is_callers() {
-            let copied = self.body.pooled_copy(supply)?;
+            // The body stays where it is until the copy has its handle (E30).
+            let mut copied = self.body.pooled_copy(supply)?;
+            let mut info = self.info();
+            info.waste = copied.waste() as u64;
+            let tally = copied.tally;
+            (info.copied, info.rents, info.allocations) = (tally.copied, tally.rents, tally.allocations);
+            (info.allocated_bytes, info.peak_held) = (tally.allocated_bytes, tally.peak_held);
+            (info.length, info.state) = (copied.length as u64, State::Taken);
+            let made = Buffer::new(&mut copied, info, (&self.pool, self.options.exact_memory()), (0, true));
+            if made.is_err() {
+                copied.give_back(supply);
+                return made;
+            }
+            let length = self.body.length;
             self.body.clear(supply);
-            self.body = copied;
+            self.body.length = length;
+            self.body.tally = copied.tally;
+            (self.phase, self.waste) = (Phase::Taken(info.error), info.waste);
+            return made;
         }
         self.body.settle(supply, self.options.size_hint.is_some());
         // An empty body shows no block, so its padding cannot lie in one.
@@ -510,8 +526,15 @@ impl Collector {
             options.check()?;
         }
         self.discard_window();
-        let keep = if self.body.is_exact() { 0 } else { KEPT_BY_RESET };
-        self.body.restart(Supply::new(&self.pool, &self.options), keep);
+        let next = options.as_ref().unwrap_or(&self.options);
+        let next = Supply::new(&self.pool, next);
+        let keep = if self.body.is_exact() || next.first_is_exact() {
+            0
+        } else {
+            KEPT_BY_RESET
+        };
+        let need = if next.is_announced() { next.first() } else { 0 };
+        self.body.restart(Supply::new(&self.pool, &self.options), keep, need);
         match options {
             Some(options) => self.options = options,
             None if self.suggested => self.options.size_hint = None,
@@ -520,6 +543,7 @@ impl Collector {
         self.suggested = false;
         (self.received, self.source_calls, self.pendings, self.retries) = (0, 0, 0, 0);
         self.counted = 0;
+        self.step_from = 0;
         (self.source_error, self.truncated, self.window, self.waste) = (0, false, None, 0);
         self.start();
         Ok(())

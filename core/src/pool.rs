@@ -61,6 +61,8 @@ struct Inner {
     options: PoolOptions,
     lock: AtomicBool,
     shelves: UnsafeCell<Shelves>,
+    /// When the shelves are to be looked through for idle blocks; what they say themselves, readable without the lock.
+    next_sweep: AtomicU64,
     closed: AtomicBool,
     by_holder: Counters,
     by_others: Counters,
@@ -136,6 +138,15 @@ struct Shelves {
     growing: Vec<Block>,
     /// When the block that has lain longest is idle for too long.
     next_sweep: u64,
+}
+
+/// The size that a fixed block for `size` bytes is asked for; one that no memory has stays as it is.
+fn rounded(size: usize) -> usize {
+    if size <= ROUNDED_UP_TO {
+        size.max(1 << SMALLEST_CLASS).next_power_of_two()
+    } else {
+        size.checked_next_multiple_of(memory::PAGE).unwrap_or(size)
+    }
 }
 
 fn class_of(capacity: usize) -> usize {
@@ -234,6 +245,7 @@ impl Inner {
             options,
             lock: AtomicBool::new(false),
             shelves: UnsafeCell::new(shelves),
+            next_sweep: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
             by_holder: Counters::new(),
             by_others: Counters::new(),
@@ -307,6 +319,21 @@ impl Inner {
         count(&counters.released_bytes, bytes);
     }
 
+    /// Gives back what has lain for too long (E46). The lock is only taken when the clock says that something has.
+    fn give_back_idle(&self) {
+        let (idle, now) = (self.options.idle_milliseconds, milliseconds());
+        if now < self.next_sweep.load(Relaxed) {
+            return;
+        }
+        while let Some(Some(stale)) = self.try_shelves(|shelves| {
+            let stale = shelves.take_stale(now.saturating_sub(idle), idle);
+            self.next_sweep.store(shelves.next_sweep, Relaxed);
+            stale.map(|stale| self.unshelved(stale))
+        }) {
+            self.free(stale);
+        }
+    }
+
     /// Takes a block back from a body: onto the shelves if the cap allows it, the coldest blocks making room; else it
     /// is freed.
     fn take_back(&self, mut block: Block) {
@@ -316,21 +343,20 @@ impl Inner {
         } else {
             self.options.max_retained
         };
-        if block.spoiled || (block.touched as u64 > most && !self.cut(&mut block, most)) {
+        // A range that nobody touched is not warm, and costs address space all the same.
+        let cold = block.raw.lazy && block.touched == 0;
+        if block.spoiled || cold || (block.touched as u64 > most && !self.cut(&mut block, most)) {
+            self.give_back_idle();
             self.count_release(block.touched as u64, false);
             return self.free(block);
         }
         block.used = 0;
+        self.give_back_idle();
         block.stamp = milliseconds();
-        let (idle, now, bytes) = (self.options.idle_milliseconds, block.stamp, block.touched as u64);
+        let (idle, bytes) = (self.options.idle_milliseconds, block.touched as u64);
         let mut slot = Some(block);
         // Memory is given back outside of the lock: a system call inside would send others to fresh memory.
         while let Some(Some(colder)) = self.try_shelves(|shelves| {
-            if shelves.next_sweep <= now
-                && let Some(stale) = shelves.take_stale(now.saturating_sub(idle), idle)
-            {
-                return Some(self.unshelved(stale));
-            }
             let block = slot.take()?;
             if self.retained_bytes.load(Relaxed).saturating_add(bytes) > most {
                 slot = Some(block);
@@ -338,6 +364,7 @@ impl Inner {
             }
             match shelves.put(block, idle) {
                 Ok(()) => {
+                    self.next_sweep.store(shelves.next_sweep, Relaxed);
                     self.count_release(bytes, true);
                     store_add(&self.retained, 1);
                     store_add(&self.retained_bytes, bytes);
@@ -502,7 +529,13 @@ impl Pool {
         } else {
             block.raw.capacity
         };
-        match self.grow(block, grant) {
+        // Not what a warm block has beyond that (E45); the body is granted the rest when it comes to it.
+        let grant = if block.raw.lazy {
+            grant
+        } else {
+            grant.min(rounded(size))
+        };
+        match self.grow(block, grant).or_else(|_| self.grow(block, size)) {
             Ok(()) => Ok(fresh),
             Err(error) => {
                 list.pop().into_iter().for_each(|block| self.release(block));
@@ -517,11 +550,7 @@ impl Pool {
         let inner = &*self.0;
         let profile = inner.options.memory.profile();
         let grows = profile.grows && size > profile.fixed_up_to;
-        let rounded = if size <= ROUNDED_UP_TO {
-            size.max(1 << SMALLEST_CLASS).next_power_of_two()
-        } else {
-            size.checked_next_multiple_of(memory::PAGE).ok_or(Error::NoMemory)?
-        };
+        inner.give_back_idle();
         let found = inner.try_shelves(|shelves| {
             // A memory that grows may have had to give a fixed block instead, where no address space was to be had.
             let growing = if grows { shelves.take_growing(size) } else { None };
@@ -537,7 +566,7 @@ impl Pool {
         if found.flatten().is_some() {
             return Ok(false);
         }
-        let allocated = inner.options.memory.allocate(rounded, POOLED_ALIGN);
+        let allocated = inner.options.memory.allocate(rounded(size), POOLED_ALIGN);
         let mut block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
         add(&inner.by_others.allocated, 1);
         inner.own(block.touched as u64);
@@ -559,6 +588,12 @@ impl Pool {
         }
         block.granted = block.granted.max(granted);
         Ok(())
+    }
+
+    /// Takes a part of a grant back.
+    pub(crate) fn ungrant(&self, block: &mut Block, granted: usize) {
+        self.0.discharge((block.granted - granted) as u64);
+        block.granted = granted;
     }
 
     /// Counts memory of a block that was touched for the first time while it is out.

@@ -82,12 +82,12 @@ impl Collector {
         self.body.promote(Supply::new(&self.pool, &self.options), length)
     }
 
-    pub(crate) fn next_window(&mut self, want: usize, cleared: bool) -> Result<Window, Error> {
+    pub(crate) fn next_window(&mut self, want: usize, cleared: bool, step: Option<u64>) -> Result<Window, Error> {
         self.check_attached()?;
         let cleared = cleared || self.bounds.scrub;
         let lacking = self.bounds.most - self.received;
         let mut allowed = self.allowed();
-        if let (0, Some(step)) = (want, self.options.max_step) {
+        if let Some(step) = step {
             allowed = allowed.min(step.saturating_sub(self.received - self.step_from).max(1));
         }
         match self.staged_up_to() {
@@ -100,6 +100,11 @@ impl Collector {
         // until that has come (E7, E10).
         if lacking > 0 {
             least = least.min(growth::size(lacking));
+        }
+        // A hint is reached to its last byte before anything goes aside (E10).
+        match self.body.room() {
+            room if room > 0 && self.body.is_exact() => least = least.min(room),
+            _ => {}
         }
         let mut size = growth::size(allowed);
         if want > 0 {

@@ -63,6 +63,11 @@ impl<'a> Supply<'a> {
         self.options.prefer == Prefer::Exact && self.announced().is_some_and(fits)
     }
 
+    /// Whether anything was announced of the body's size.
+    pub(crate) fn is_announced(self) -> bool {
+        self.announced().is_some_and(|announced| announced > 0)
+    }
+
     /// The size of the first block.
     pub(crate) fn first(self) -> usize {
         growth::first(self.announced(), self.options.max_prealloc, self.options.first_block)

@@ -348,3 +348,69 @@ fn without_address_space_a_body_lies_in_a_list_that_is_recycled_and_hardly_copie
         assert!(round == 0 || info.allocations == 0, "{round}: {info:?}");
     }
 }
+
+#[test]
+fn a_right_hint_and_a_padding_cost_an_exact_result_no_copy() {
+    // E10: a hint is reached to its last byte before anything goes aside, and the padding is no room for the body.
+    for (bytes, padding, hinted) in [
+        (1_000_000, 64, false),
+        (4 * MIB + 100, 0, true),
+        (100_000, 0, true),
+        (4 * MIB, 1, true),
+    ] {
+        let announced = Some(bytes as u64);
+        let options = Options {
+            length: if hinted { None } else { announced },
+            size_hint: if hinted { announced } else { None },
+            end: End::Eof,
+            prefer: Prefer::Exact,
+            padding,
+            ..Options::default()
+        };
+        let mut collector = Collector::new(&pool(MemoryRef::system()), options).expect("in range");
+        read_all(&mut collector, &mut painted(bytes, 8000, 0)).expect("complete");
+        let exact = collector.finish_exact().expect("complete");
+        let info = exact.info();
+        // The small block in which the end of a hinted body is seen is not the body's.
+        assert_eq!(
+            (info.copied, info.allocations - info.rents),
+            (0, 1),
+            "{bytes} {padding}: {info:?}"
+        );
+        assert!(is_painted(exact.as_slice()));
+    }
+}
+
+#[test]
+fn a_hint_far_too_big_is_given_back_from_exact_memory_too() {
+    let options = Options {
+        size_hint: Some(10 * MIB as u64),
+        prefer: Prefer::Exact,
+        ..Options::default()
+    };
+    let mut collector = Collector::new(&pool(MemoryRef::heap()), options).expect("in range");
+    collector.write(&[0, 1, 2, 3]).expect("open");
+    collector.end().expect("open");
+    let info = collector.finish().expect("complete").info();
+    assert!(info.waste <= 4096, "E11: {info:?}");
+}
+
+#[test]
+fn a_reset_collector_takes_the_memory_of_an_announced_body_once() {
+    for (prefer, length) in [(Prefer::Exact, 10_000), (Prefer::Pooled, 1_000_000)] {
+        let mut collector = Collector::new(&pool(MemoryRef::system()), Options::default()).expect("in range");
+        collector.write(&[1, 2, 3]).expect("open");
+        let options = Options {
+            length: Some(length as u64),
+            prefer,
+            ..Options::default()
+        };
+        collector.reset(Some(options)).expect("in range");
+        read_all(&mut collector, &mut painted(length, 5000, 0)).expect("complete");
+        let info = match prefer {
+            Prefer::Exact => collector.finish_exact().expect("complete").info(),
+            Prefer::Pooled => collector.finish().expect("complete").info(),
+        };
+        assert_eq!((info.copied, info.allocations), (0, 1), "E7: {prefer:?} {info:?}");
+    }
+}

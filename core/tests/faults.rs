@@ -243,3 +243,32 @@ fn without_memory_a_pool_and_a_cancel_are_refused_and_nothing_aborts() {
     WORKING.set(usize::MAX);
     assert_eq!(refused, (true, true));
 }
+
+#[test]
+fn a_body_in_the_callers_memory_stays_there_while_no_memory_is_to_be_had_for_its_copy() {
+    for nth in 0..4 {
+        let pool = Pool::new(PoolOptions::default()).expect("memory");
+        let mut target = vec![0xEEu8; 100];
+        let start = std::ptr::NonNull::new(target.as_mut_ptr()).expect("not null");
+        // SAFETY: the target outlives the collector, and is looked at only after its last use.
+        let made = unsafe { Collector::new_into(&pool, Options::default(), start, 100) };
+        let mut collector = made.expect("in range");
+        collector.write(b"hello").expect("it fits");
+        FAILING.set(1);
+        WORKING.set(nth);
+        let taken = collector.take_partial();
+        WORKING.set(usize::MAX);
+        if let Err(error) = &taken {
+            assert_eq!(*error, Error::NoMemory);
+            collector.write(b" world").expect("nothing changed (E30)");
+            collector.end().expect("open");
+            assert_eq!(collector.info().length, 11);
+            let buffer = collector.finish().expect("a pooled copy");
+            assert_eq!(buffer.contiguous(), Ok(&b"hello world"[..]));
+            drop((buffer, collector));
+            assert_eq!(&target[..12], b"hello world\xEE");
+        }
+        drop(taken);
+        assert_eq!(pool.stats().outstanding, 0);
+    }
+}

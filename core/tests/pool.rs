@@ -269,3 +269,100 @@ fn a_forked_child_goes_on_with_pools_and_collectors_whatever_other_threads_held(
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
+
+fn with_budget(memory: MemoryRef, budget: u64) -> Pool {
+    let budget = Some(budget);
+    Pool::new(PoolOptions {
+        budget,
+        memory,
+        ..PoolOptions::default()
+    })
+    .expect("memory")
+}
+
+#[test]
+fn a_budget_is_charged_for_what_a_body_is_granted_and_not_for_what_its_block_could_be() {
+    // A body within the budget is taken whatever the steps of a growing block would be (E45).
+    for length in [None, Some(100_000)] {
+        let pool = with_budget(MemoryRef::system(), 200_000);
+        let mut collector = Collector::new(
+            &pool,
+            Options {
+                length,
+                ..Options::default()
+            },
+        )
+        .expect("in range");
+        read_all(&mut collector, &mut painted(100_000, 8000, 0)).expect("within the budget");
+    }
+    // A warm larger block is charged for what is granted of it.
+    let pool = with_budget(MemoryRef::heap(), 65536);
+    let body = |length: usize| {
+        let options = Options {
+            length: Some(length as u64),
+            ..Options::default()
+        };
+        let mut collector = Collector::new(&pool, options).expect("in range");
+        read_all(&mut collector, &mut painted(length, 8000, 0)).expect("within the budget");
+        collector.finish().expect("complete")
+    };
+    drop(body(65536));
+    let both = (body(30_000), body(30_000));
+    assert_eq!(both.0.len() + both.1.len(), 60_000);
+}
+
+#[test]
+fn what_a_reset_or_a_refused_write_was_granted_goes_back_to_the_budget() {
+    let pool = with_budget(MemoryRef::system(), 16 * MIB as u64);
+    let options = Options {
+        length: Some(16 * MIB as u64),
+        ..Options::default()
+    };
+    let mut first = Collector::new(&pool, options.clone()).expect("in range");
+    first.write(&[1]).expect("within the budget");
+    first.reset(None).expect("the same options");
+    let mut second = Collector::new(&pool, options).expect("in range");
+    second.write(&[1]).expect("nobody else holds any of it (E40, E45)");
+
+    let pool = with_budget(MemoryRef::system(), 300 * MIB as u64);
+    let mut first = Collector::new(&pool, Options::default()).expect("in range");
+    first.write(&vec![1; 100_000]).expect("within the budget");
+    let large = vec![1; 400 * MIB];
+    assert_eq!(first.write(&large), Err(brimful::Error::Budget));
+    let mut second = Collector::new(&pool, Options::default()).expect("in range");
+    second
+        .write(&large[..100 * MIB])
+        .expect("a refused write keeps nothing (E30)");
+}
+
+#[test]
+fn idle_memory_goes_when_the_pool_is_next_asked_for_a_block() {
+    let options = PoolOptions {
+        idle_milliseconds: 20,
+        ..PoolOptions::default()
+    };
+    let pool = Pool::new(options).expect("memory");
+    let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+    read_all(&mut collector, &mut painted(3 * MIB, usize::MAX, 0)).expect("complete");
+    drop(collector.finish().expect("complete"));
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+    collector.write(&[1]).expect("open");
+    assert!(pool.stats().retained_bytes < 65536, "E46: {:?}", pool.stats());
+}
+
+#[test]
+fn a_range_that_nobody_touched_is_not_kept() {
+    let pool = pool(MemoryRef::system());
+    for _ in 0..5 {
+        let options = Options {
+            length: Some(MIB as u64),
+            ..Options::default()
+        };
+        let mut collector = Collector::new(&pool, options).expect("in range");
+        let _ = collector.reserve(0, false).expect("a window");
+        // SAFETY: nothing is claimed.
+        unsafe { collector.commit(0) }.expect("open");
+    }
+    assert_eq!((pool.stats().retained, pool.stats().outstanding), (0, 0));
+}

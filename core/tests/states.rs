@@ -254,3 +254,21 @@ fn bytes_pushed_from_the_callers_own_memory_may_overlap_it() {
             .all(|(index, &byte)| byte == paint(index + 3))
     );
 }
+
+#[test]
+fn a_share_of_each_call_says_nothing_of_reserved_windows_and_ends_with_the_body() {
+    let options = Options {
+        max_step: Some(4096),
+        ..Options::default()
+    };
+    let mut collector = Collector::new(&pool(MemoryRef::system()), options).expect("in range");
+    let mut source = painted(100_000, usize::MAX, 0);
+    for _ in 0..2 {
+        assert_eq!(collector.read(&mut source), Ok(Progress::More));
+        assert!(collector.reserve(0, true).expect("a window").room >= 4096, "E12");
+        // SAFETY: the window is a cleared one.
+        unsafe { collector.commit(0) }.expect("open");
+    }
+    collector.reset(None).expect("the same options");
+    assert!(collector.reserve(0, true).expect("a window").room >= 4096);
+}

@@ -117,8 +117,12 @@ unsafe impl Memory for System {
             // Steps double, so what is advised here is at most as much again as has arrived.
             let from = raw.capacity.max(huge::HUGE_FROM);
             if step > from {
-                // From within the last advice, whose end may not have been that of a huge page.
-                let from = from - huge::HUGE_PAGE;
+                // From within the last advice, if there was one: its end may not have been that of a huge page.
+                let from = if raw.capacity > huge::HUGE_FROM {
+                    from - huge::HUGE_PAGE
+                } else {
+                    from
+                };
                 // SAFETY: from < step, and the range is `step` long.
                 huge::advise(unsafe { raw.pointer.add(from) }, step - from);
             }
