@@ -96,14 +96,14 @@ export interface BodyOptions {
   sizeHint?: number | bigint | null
   /**
    * How the end is known where a length is: `'eof'`, the source must then also end; `'length'`, complete as soon as so
-   * many bytes are there, and what follows stays in the source. Default: `'eof'`, for callbacks, sockets and a
-   * Collector `'length'`.
+   * many bytes are there, and what follows stays in the source. Default: `'eof'`, for callbacks, sockets, pipes (a
+   * child's output too) and a Collector `'length'`.
    */
-  end?: 'length' | 'eof'
+  end?: 'length' | 'eof' | null
   /** The most bytes the body may have; more is `ERR_BRIMFUL_LIMIT`. Default: the pool's, else none. 0 allows only the empty body. */
   limit?: number | bigint | null
   /** More than `limit` is not an error: the result has the first `limit` bytes, and a pooled one says `truncated`. */
-  truncate?: boolean
+  truncate?: boolean | null
   /** The most memory that a mere announcement can cause to be taken. Default: 16 MiB. */
   maxPrealloc?: number | bigint | null
   /** The size of the first block of a body of unknown length, 4 KiB to 1 GiB. Default: 16 KiB. */
@@ -120,7 +120,7 @@ export interface CollectOptions extends BodyOptions {
    * Reads into this collector, with its options; of the others only `signal` and `onProgress` may be given then. What came
    * before an error is in it.
    */
-  collector?: Collector<Buffer | PooledBuffer>
+  collector?: Collector<Buffer | PooledBuffer> | null
   /**
    * Rejects at once with `signal.reason`, also while the source is waited for; the source is destroyed, cancelled or
    * returned. What an async callback writes or answers later goes nowhere, and its window's memory is not used again. A

@@ -2,12 +2,15 @@
 'use strict'
 
 const { native, numbers, view } = require('./native.js')
-const { BrimfulError, codeOf, systemError, wrongType, describe } = require('./errors.js')
+const { BrimfulError, codeOf, systemError, wrongType, describe, leaveUnheard } = require('./errors.js')
 const { bufferOf, makeBuffer, makeOwnBuffer } = require('./buffer.js')
 const { Gathered } = require('./gather.js')
 const { readInfo } = require('./info.js')
 const { NONE, tellOptions } = require('./options.js')
-const { poolHandle } = require('./pool.js')
+const { isBudgeted, poolHandle } = require('./pool.js')
+
+/** How many milliseconds a source that always has something is read without a turn of the event loop. */
+const LONGEST = 10
 
 /** Statuses that are no errors. */
 const COMPLETE = 0
@@ -66,11 +69,15 @@ class Body {
     this.signal = undefined
     this.onProgress = undefined
     this.reported = 0
+    /** When the event loop had its last turn, as far as is known. */
+    this.turned = undefined
     /** Chunks that are kept until the end; undefined where they are taken as they come. */
     this.gathered = undefined
     /** A thread of the pool has the window. */
     this.lent = false
     const pooled = poolHandle(pool)
+    /** Where memory may be refused at any time, nothing is taken before it is there. */
+    this.isBudgeted = isBudgeted(pool)
     const flags = tellOptions(options, exact, end)
     const handle = target === undefined ? native.collectorNew(pooled, flags) : native.collectorNew(pooled, flags | INTO, target)
     if (handle < 0) throw this.failure(handle)
@@ -187,7 +194,7 @@ class Body {
   #keep(bytes) {
     const code = native.collectorCount(this.handle, bytes.length)
     const kept = numbers[0]
-    if (kept > 0) this.gathered.add(kept < bytes.length ? bytes.subarray(0, kept) : bytes)
+    if (kept > 0) this.gathered.add(kept < bytes.length ? Buffer.from(bytes.buffer, bytes.byteOffset, kept) : bytes)
     return this.check(code)
   }
 
@@ -264,19 +271,33 @@ class Body {
   until(promise, stop = () => this.checkCancelled()) {
     if (!this.stoppable) return promise
     return new Promise((resolve, reject) => {
+      // What an old source says late is no affair of the one that is waited for by then.
       const settle = (how) => (value) => {
-        this.wake = undefined
+        if (this.wake === wake) this.wake = undefined
         how(value)
       }
-      this.wake = () => {
+      const wake = () => {
         try {
           stop()
         } catch (error) {
           settle(reject)(error)
         }
       }
+      this.wake = wake
       Promise.resolve(promise).then(settle(resolve), settle(reject))
     })
+  }
+
+  /**
+   * Lets the event loop turn where a source that always has something would keep it from that: else no timer is heard,
+   * and so none that aborts. Undefined where it had its turn not long ago.
+   */
+  pause(stop) {
+    const now = Date.now()
+    if (this.turned !== undefined && Math.abs(now - this.turned) < LONGEST) return undefined
+    const isFirst = this.turned === undefined
+    this.turned = now
+    return isFirst ? undefined : this.until(new Promise(setImmediate), stop).then(() => { this.turned = Date.now() })
   }
 
   /** Lets a callback fill windows; true when the body is complete, false when the callback has nothing now. */
@@ -312,6 +333,8 @@ class Body {
       let answer
       try {
         if (this.onProgress !== undefined) this.report()
+        const turn = this.pause(leave)
+        if (turn !== undefined) await turn
         answer = source(window)
         if (typeof answer?.then === 'function') answer = await this.until(answer, leave)
       } catch (error) {
@@ -358,6 +381,7 @@ class Body {
     if (typeof answer === 'number') return native.collectorAnswer(this.handle, answer, GO, 0, window)
     if (answer === null) return native.collectorAnswer(this.handle, 0, PENDING, 0)
     native.collectorAnswer(this.handle, 0, UNKNOWN, 0)
+    leaveUnheard(answer)
     const hint = typeof answer?.then === 'function' ? '; a callback that answers later is for collect and readAsync' : ''
     throw wrongType(`a source must answer how many bytes it wrote, or null for nothing now, not ${describe(answer)}${hint}`)
   }

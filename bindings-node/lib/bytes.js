@@ -1,9 +1,9 @@
 // Chunks and targets of the caller as bytes that the native half may read or write.
 'use strict'
 
-const { types: { isUint8Array, isAnyArrayBuffer, isSharedArrayBuffer } } = require('node:util')
+const { types: { isUint8Array, isDataView, isAnyArrayBuffer, isSharedArrayBuffer } } = require('node:util')
 const { isOurs } = require('./native.js')
-const { wrongType, describe } = require('./errors.js')
+const { invalid, wrongType, describe, leaveUnheard } = require('./errors.js')
 
 const plain = ArrayBuffer.prototype
 
@@ -12,10 +12,34 @@ function isDelicate(memory) {
   return isOurs(memory) || (Object.getPrototypeOf(memory) !== plain && isSharedArrayBuffer(memory))
 }
 
+const getterOf = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype)
+const ofTyped = { buffer: getterOf(typedArray, 'buffer'), offset: getterOf(typedArray, 'byteOffset'), length: getterOf(typedArray, 'byteLength') }
+const ofData = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(DataView.prototype, name))
+const dataView = { buffer: ofData[0], offset: ofData[1], length: ofData[2] }
+
+/** The bytes' own class, which says of itself what is so; another class, or a property of the object, may say anything. */
+function isPlain(bytes) {
+  const prototype = Object.getPrototypeOf(bytes)
+  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && bytes.length === ofTyped.length.call(bytes)
+}
+
+/** The value's memory as bytes, if it has some. */
 function viewOf(value) {
-  if (isUint8Array(value)) return value
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
-  return isAnyArrayBuffer(value) ? new Uint8Array(value) : undefined
+  let bytes
+  try {
+    if (isUint8Array(value) && isPlain(value)) bytes = value
+    else if (ArrayBuffer.isView(value)) {
+      const of = isDataView(value) ? dataView : ofTyped
+      bytes = new Uint8Array(of.buffer.call(value), of.offset.call(value), of.length.call(value))
+    } else if (isAnyArrayBuffer(value)) bytes = new Uint8Array(value)
+    // Views of memory that was taken away only look empty; a new one cannot be made.
+    if (bytes !== undefined && bytes.length === 0) new Uint8Array(ofTyped.buffer.call(bytes))
+  } catch (cause) {
+    if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
+    throw invalid(`the memory of ${describe(value)} was detached or has shrunk; its bytes are gone`)
+  }
+  return bytes
 }
 
 /** Whether the value is a chunk itself, and not something that gives chunks. */
@@ -29,6 +53,7 @@ function bytesOf(chunk) {
   if (typeof chunk === 'string') return Buffer.from(chunk, 'utf8')
   const bytes = viewOf(chunk)
   if (bytes === undefined) {
+    leaveUnheard(chunk)
     throw wrongType(`a chunk must be a Buffer, another typed array, a DataView, an ArrayBuffer or a string, not ${describe(chunk)}`)
   }
   if (!isDelicate(bytes.buffer)) return bytes
@@ -56,4 +81,4 @@ function fillTarget(target, fill) {
   return filled
 }
 
-module.exports = { bytesOf, isChunk, fillTarget, targetOf }
+module.exports = { bytesOf, isChunk, isPlain, fillTarget, targetOf }

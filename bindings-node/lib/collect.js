@@ -2,9 +2,9 @@
 
 const { Body } = require('./body.js')
 const { targetOf } = require('./bytes.js')
-const { Collector, bodyOf, readFrom } = require('./collector.js')
+const { Collector, bodyOf, readFrom, readNow } = require('./collector.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
-const { BODY, NONE, bodyOptions, checkNames } = require('./options.js')
+const { BODY, NONE, bodyOptions, checkNames, hasBodyOption } = require('./options.js')
 const { sourceOf, syncSourceOf } = require('./sources.js')
 
 const OWN = new Set(['pool', 'collector', 'signal', 'onProgress'])
@@ -25,13 +25,14 @@ class Call {
       return
     }
     checkNames(options, OWN, BODY)
-    const { collector, pool, signal, onProgress, ...own } = options
+    // The body's options are read where they are: those of a class, or inherited ones, are options too.
+    const { collector, pool, signal, onProgress } = options
     this.signal = signalOf(signal)
     checkProgress(onProgress)
-    if (collector === undefined) {
-      this.body = new Body(bodyOptions(own), pool, result.exact, end, target)
+    if (collector === undefined || collector === null) {
+      this.body = new Body(bodyOptions(options), pool, result.exact, end, target)
     } else {
-      if (pool !== undefined || Object.values(own).some((value) => value !== undefined)) {
+      if ((pool !== undefined && pool !== null) || hasBodyOption(options)) {
         throw invalid('with a collector, the options of the body are those of the collector')
       }
       this.given = collector
@@ -53,6 +54,7 @@ class Call {
   #wouldBlock() {
     const { body } = this
     body.lends = false
+    body.beside = this.result.beside
     const collector = (this.given ??= new Collector(body.watch()))
     const { received } = body.info()
     const message = `would_block: the source has nothing more now, after ${received} bytes; go on with the collector of this error`
@@ -62,13 +64,16 @@ class Call {
   /** Nothing of this call is left, whatever came of it. */
   leave() {
     this.body.signal = this.body.onProgress = undefined
+    this.result.leave?.(this.body)
     if (this.given === undefined) this.body.free()
   }
 }
 
+const isListenable = (signal) => typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function'
+
 function signalOf(signal) {
   if (signal === undefined || signal === null) return undefined
-  if (typeof signal === 'object' && 'aborted' in signal && typeof signal.addEventListener === 'function') return signal
+  if (typeof signal === 'object' && 'aborted' in signal && isListenable(signal)) return signal
   throw wrongType(`signal must be an AbortSignal, not ${describe(signal)}`)
 }
 
@@ -88,7 +93,7 @@ function sync(source, options, result) {
   if (signal?.aborted) onAbort()
   else signal?.addEventListener('abort', onAbort)
   try {
-    return call.end(opened.read(body))
+    return call.end(call.given === undefined ? opened.read(body) : readNow(call.given, opened))
   } finally {
     signal?.removeEventListener('abort', onAbort)
     call.leave()
@@ -133,17 +138,23 @@ async function collectInto(source, target, options) {
   const { bytes, isDelicate } = targetOf(target)
   if (!isDelicate) return later(source, options, INTO, bytes)
   // Memory that other threads see, or a block: the body is read beside it and copied there, on every outcome.
-  const aside = new Uint8Array(bytes.length)
+  const aside = besideOf(options?.collector, bytes) ?? new Uint8Array(bytes.length)
   let landed = 0
-  const measured = { exact: false, finish: (body) => (landed = body.finishInto()) }
+  const measured = { ...INTO, beside: bytes, leave: (body) => { landed = body.info().length } }
   try {
-    return await later(source, options, measured, aside)
-  } catch (error) {
-    landed = error?.landed ?? 0
-    throw error
+    const length = await later(source, options, measured, aside)
+    if (bytes.length >= landed) return length
   } finally {
-    bytes.set(aside.subarray(0, landed))
+    if (bytes.length >= landed) bytes.set(aside.subarray(0, landed))
   }
+  throw new BrimfulError('contract: the target was detached or has shrunk meanwhile; the body is lost', { code: codeOf('contract'), landed: 0 })
+}
+
+/** The memory of a body that stopped beside this target, to go on with; else undefined. */
+function besideOf(collector, bytes) {
+  if (collector === undefined || collector === null) return undefined
+  const body = bodyOf(collector)
+  return isSame(bytes, body.beside) ? body.target : undefined
 }
 
 const collect = (source, options) => later(source, options, EXACT)

@@ -2,7 +2,7 @@
 
 const { types: { isUint8Array } } = require('node:util')
 const { native } = require('./native.js')
-const { bytesOf, fillTarget, targetOf } = require('./bytes.js')
+const { bytesOf, fillTarget, isPlain, targetOf } = require('./bytes.js')
 const { Body } = require('./body.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
@@ -13,15 +13,21 @@ const { sourceOf } = require('./sources.js')
 const SMALL = 256
 const STAGE = 4096
 
+/** Errors after which the same bytes can be written again. */
+const LATER = new Set([codeOf('no_memory'), codeOf('budget')])
+
 const OWN = new Set(['result', 'target', 'pool'])
 
 let bodyOf
 let readFrom
+let readNow
 
 class Collector {
   #body
   /** A source is being read and has not answered yet. */
   #reading = false
+  /** The same for a source that is read at once: whoever is called by it cannot begin another. */
+  #readingNow = false
   /** The window that `reserve` handed out. */
   #window
   /** Small chunks that the engine has not seen yet, and how many bytes of them it would take without a word. */
@@ -35,7 +41,7 @@ class Collector {
   }
 
   write(chunk) {
-    if (isUint8Array(chunk) && chunk.length <= SMALL && this.#staged + chunk.length <= this.#room) {
+    if (this.#room > 0 && isUint8Array(chunk) && isPlain(chunk) && this.#fits(chunk.length)) {
       if (chunk.length === 1) this.#stage[this.#staged] = chunk[0]
       else this.#stage.set(chunk, this.#staged)
       this.#staged += chunk.length
@@ -44,7 +50,7 @@ class Collector {
     const bytes = bytesOf(chunk)
     const body = this.#idle()
     body.write(bytes)
-    if (bytes.length <= SMALL) {
+    if (bytes.length <= SMALL && !body.isBudgeted) {
       // One byte less than what is wanted neither completes the body nor is too much for it.
       this.#room = Math.min(STAGE, Math.max(0, body.wanted() - 1))
       this.#stage ??= Buffer.allocUnsafeSlow(STAGE)
@@ -52,11 +58,22 @@ class Collector {
     return bytes.length
   }
 
+  /** An empty chunk has nothing to put by, and what it is answered depends on the state. */
+  #fits(length) {
+    return length > 0 && length <= SMALL && this.#staged + length <= this.#room
+  }
+
   /** Gives the engine what it has not seen yet. Where there is no memory for it, it stays for the next attempt. */
   #settle() {
     this.#room = 0
     if (this.#staged === 0) return
-    this.#body.write(this.#stage.subarray(0, this.#staged))
+    const bytes = this.#stage.subarray(0, this.#staged)
+    try {
+      this.#body.write(bytes)
+    } catch (error) {
+      if (!LATER.has(error?.code)) this.#staged = 0
+      throw error
+    }
     this.#staged = 0
   }
 
@@ -87,7 +104,8 @@ class Collector {
     if (typeof source !== 'function') {
       throw wrongType(`read takes a function (window) => bytes written, not ${describe(source)}; write takes chunks, readAsync any source`)
     }
-    return this.#idle().pull(source)
+    const body = this.#idle()
+    return this.#readNow({ read: () => body.pull(source) })
   }
 
   async readAsync(source) {
@@ -101,6 +119,16 @@ class Collector {
       return await opened.read(body)
     } finally {
       this.#reading = false
+    }
+  }
+
+  #readNow(opened) {
+    const before = this.#readingNow
+    this.#readingNow = true
+    try {
+      return opened.read(this.#body)
+    } finally {
+      this.#readingNow = before
     }
   }
 
@@ -130,7 +158,14 @@ class Collector {
   }
 
   takePartial() {
-    return this.#idle().takePartial()
+    this.#checkBusy()
+    try {
+      this.#settle()
+    } catch (error) {
+      // What ended the body is no reason not to give what came; what is still to come in is.
+      if (LATER.has(error?.code)) throw error
+    }
+    return this.#body.takePartial()
   }
 
   info() {
@@ -147,7 +182,8 @@ class Collector {
   }
 
   reset(options) {
-    const body = this.#idle()
+    this.#checkBusy()
+    const body = this.#body
     if (options !== undefined) {
       checkNames(options, BODY)
       const checked = bodyOptions(options)
@@ -157,12 +193,17 @@ class Collector {
       body.reset(body.options)
     }
     this.#window = undefined
+    this.#staged = this.#room = 0
   }
 
-  #idle() {
+  #checkBusy() {
     if (this.#reading) {
       throw new BrimfulError('busy: a source is being read into this collector; wait for it, or cancel', { code: codeOf('busy') })
     }
+  }
+
+  #idle() {
+    this.#checkBusy()
     this.#settle()
     return this.#body
   }
@@ -172,8 +213,12 @@ class Collector {
       if (typeof collector !== 'object' || collector === null || !(#body in collector)) {
         throw wrongType(`collector must be a Collector, not ${describe(collector)}`)
       }
+      if (collector.#readingNow) {
+        throw new BrimfulError('busy: a source is being read into this collector; it must return first', { code: codeOf('busy') })
+      }
       return collector.#idle()
     }
+    readNow = (collector, opened) => collector.#readNow(opened)
     readFrom = (collector, opened) => collector.#readFrom(opened)
   }
 }
@@ -181,12 +226,12 @@ class Collector {
 function newBody(options) {
   checkNames(options, OWN, BODY)
   const { result, target, pool } = options
-  if (result !== undefined && result !== 'exact' && result !== 'pooled') throw invalid(`result must be 'exact' or 'pooled', not ${describe(result)}`)
+  if (result !== undefined && result !== null && result !== 'exact' && result !== 'pooled') throw invalid(`result must be 'exact' or 'pooled', not ${describe(result)}`)
   if (target === undefined || target === null) return new Body(bodyOptions(options), pool, result !== 'pooled', 'length').watch()
-  if (result !== undefined) throw invalid('with a target, the body lies there; finish gives a pooled copy')
+  if (result !== undefined && result !== null) throw invalid('with a target, the body lies there; finish gives a pooled copy')
   const { bytes, isDelicate } = targetOf(target)
   if (isDelicate) throw invalid('the target must be memory of this thread alone, and not a window or view of brimful; collectInto takes all kinds')
   return new Body(bodyOptions(options), pool, false, 'length', bytes).watch()
 }
 
-module.exports = { Collector, bodyOf, readFrom }
+module.exports = { Collector, bodyOf, readFrom, readNow }

@@ -55,6 +55,7 @@ async function readPipe(fd, body) {
   const { Socket } = require('node:net')
   const memory = new Uint8Array(MOST)
   let socket
+  let wake
   try {
     return await new Promise((resolve, reject) => {
       const attempt = (f) => {
@@ -76,14 +77,14 @@ async function readPipe(fd, body) {
       }
       // Its own end is not to end the other direction of the caller's connection.
       socket = copied(fd, (copy) => new Socket({ fd: copy, readable: true, writable: false, allowHalfOpen: true, onread }))
-      body.wake = () => attempt(() => body.checkCancelled())
+      body.wake = wake = () => attempt(() => body.checkCancelled())
       socket.on('error', reject)
       socket.on('end', () => attempt(() => resolve(body.finishSource())))
       socket.on('close', () => attempt(() => reject(body.cut())))
       socket.resume()
     })
   } finally {
-    body.wake = undefined
+    if (body.wake === wake) body.wake = undefined
     socket?.destroy()
   }
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-const { getSystemErrorMap } = require('node:util')
+const { getSystemErrorMap, types } = require('node:util')
 
 /**
  * What brimful itself has to say. Errors of a source come out unchanged, and system errors stay system errors.
@@ -44,13 +44,28 @@ function systemError(errno, syscall) {
   return Object.assign(new Error(`${code}: ${text}, ${syscall}`), { errno, code, syscall })
 }
 
+/** The name of a function, if it has one that can be told: a message is not to fail by a caller's getter. */
+function nameOf(find) {
+  try {
+    const name = find()?.name
+    return typeof name === 'string' ? name : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A promise that is refused as a value: its own failure, which nobody waits for, is not to end the process. */
+function leaveUnheard(value) {
+  if (typeof value === 'object' && value !== null && types.isPromise(value)) Promise.prototype.catch.call(value, () => {})
+}
+
 /** What a value is, in few words, for a message. */
 function describe(value) {
   if (value === null || value === undefined) return String(value)
-  if (typeof value === 'function') return `the function ${value.name || '(anonymous)'}`
-  if (typeof value === 'object') return `an object of class ${value.constructor?.name ?? '(none)'}`
+  if (typeof value === 'function') return `the function ${nameOf(() => value) || '(anonymous)'}`
+  if (typeof value === 'object') return `an object of class ${nameOf(() => value.constructor) ?? '(none)'}`
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
   return `the ${typeof value} ${text.length > 40 ? `${text.slice(0, 40)}…` : text}`
 }
 
-module.exports = { BrimfulError, codeOf, invalid, state, wrongType, systemError, describe }
+module.exports = { BrimfulError, codeOf, invalid, state, wrongType, systemError, describe, leaveUnheard }

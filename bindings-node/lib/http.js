@@ -15,7 +15,7 @@ function parse(text) {
   return length <= Number.MAX_SAFE_INTEGER ? Number(length) : length
 }
 
-const isPlain = (encoding) => encoding === undefined || encoding === null || encoding === '' || encoding === 'identity'
+const isPlain = (encoding) => ['', 'identity'].includes(String(encoding ?? '').trim().toLowerCase())
 
 /** A length that a message of node:http announces, if these bytes are what is read here. */
 function lengthOfMessage(message) {

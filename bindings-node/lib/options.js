@@ -43,12 +43,13 @@ function checkNames(options, ...known) {
 }
 
 function booleanOf(name, value) {
-  if (value === undefined || typeof value === 'boolean') return value === true
+  if (value === undefined || value === null || typeof value === 'boolean') return value === true
   throw wrongType(`${name} must be a boolean, not ${describe(value)}`)
 }
 
 function endOf(value) {
-  if (value === undefined || value === 'length' || value === 'eof') return value
+  if (value === undefined || value === null) return undefined
+  if (value === 'length' || value === 'eof') return value
   throw invalid(`end must be 'length' or 'eof', not ${describe(value)}`)
 }
 
@@ -58,6 +59,9 @@ function bodyOptions(options) {
   for (const name of COUNTS) checked[name] = countOf(name, options[name])
   return checked
 }
+
+/** Whether any option of a body is given. */
+const hasBodyOption = (options) => [...BODY].some((name) => options[name] !== undefined && options[name] !== null)
 
 const NONE = Object.freeze(bodyOptions({}))
 
@@ -80,4 +84,4 @@ function tellOptions(options, exact, end) {
   return flags
 }
 
-module.exports = { BODY, NONE, bodyOptions, booleanOf, checkNames, countOf, tellOptions }
+module.exports = { BODY, NONE, bodyOptions, booleanOf, checkNames, countOf, hasBodyOption, tellOptions }

@@ -12,19 +12,22 @@ const NAMES = new Set(['maxRetained', 'budget', 'limit', 'idleMs', 'scrub', 'mem
 const lost = new FinalizationRegistry((handle) => native.poolFree(handle))
 
 let handleOf
+let isBudgetedOf
 
 class Pool {
   #handle
+  #isBudgeted
 
   constructor(options = {}) {
     checkNames(options, NAMES)
-    const { memory = 'auto' } = options
+    const memory = options.memory ?? 'auto'
     if (memory !== 'auto' && memory !== 'list') throw invalid(`memory must be 'auto' or 'list', not ${describe(memory)}`)
     const flags = (booleanOf('scrub', options.scrub) ? SCRUB : 0) | (memory === 'list' ? LIST : 0)
     const maxRetained = options.maxRetained === Infinity ? Number.MAX_SAFE_INTEGER : countOf('maxRetained', options.maxRetained)
     const counts = [maxRetained, countOf('limit', options.limit), countOf('idleMs', options.idleMs), countOf('budget', options.budget)]
     // What is beyond 2^53 bytes or milliseconds is beyond any machine, so nothing is lost by the nearest number.
     counts.forEach((count, place) => { numbers[place] = count === undefined ? -1 : Math.min(Number(count), Number.MAX_SAFE_INTEGER) })
+    this.#isBudgeted = counts[3] !== undefined
     this.#handle = check(native.poolNew(flags))
     lost.register(this, this.#handle)
   }
@@ -47,6 +50,7 @@ class Pool {
       if (typeof pool !== 'object' || pool === null || !(#handle in pool)) throw wrongType(`pool must be a Pool, not ${describe(pool)}`)
       return pool.#handle
     }
+    isBudgetedOf = (pool) => pool.#isBudgeted
   }
 }
 
@@ -63,4 +67,7 @@ function poolHandle(pool) {
   return pool === undefined || pool === null ? handleOf(standard ??= new Pool()) : handleOf(pool)
 }
 
-module.exports = { Pool, poolHandle }
+/** Whether memory may run out by what others hold, or this body. */
+const isBudgeted = (pool) => pool !== undefined && pool !== null && isBudgetedOf(pool)
+
+module.exports = { Pool, isBudgeted, poolHandle }

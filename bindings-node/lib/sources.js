@@ -3,15 +3,16 @@
 'use strict'
 
 const { bytesOf, isChunk } = require('./bytes.js')
-const { state, wrongType, describe } = require('./errors.js')
+const { state, wrongType, describe, leaveUnheard } = require('./errors.js')
 const { isDescriptor, openDescriptor } = require('./descriptor.js')
 const { lengthOfResponse } = require('./http.js')
 const { isSocket, isStream, readStream } = require('./stream.js')
-const { isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
+const { checkResult, isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
 
 /** A whole body as one chunk. */
 function readChunk(chunk, body) {
   if (body.isComplete()) return true
+  body.checkCancelled()
   return body.write(bytesOf(chunk)) || body.finishSource()
 }
 
@@ -59,7 +60,9 @@ async function readAsyncIterable(iterable, body) {
 /** What the iterator has next; one that fails by itself is not told to stop, one that is not waited for any more is. */
 async function nextOf(iterator, body) {
   try {
-    return await body.until(iterator.next())
+    const turn = body.pause()
+    if (turn !== undefined) await turn
+    return checkResult(await body.until(iterator.next()))
   } catch (error) {
     if (body.cancelled) giveBack(iterator)
     throw error
@@ -98,6 +101,7 @@ function sourceOf(source) {
   }
   const now = openNow(source)
   if (now) return now
+  leaveUnheard(source)
   throw wrongType(
     `a source must be a stream, a Response, a Blob, a FileHandle or { fd }, an async iterable or an iterable of chunks, a chunk, or a function (window) => bytes written, not ${describe(source)}`,
   )
@@ -111,6 +115,7 @@ function syncSourceOf(source) {
   const later = typeof source === 'object' && source !== null && LATER.some((is) => is(source))
   const now = later ? undefined : openNow(source)
   if (now) return now
+  leaveUnheard(source)
   throw wrongType(
     `a source that is read at once must be an iterable of chunks, a chunk, or a function (window) => bytes written, not ${describe(source)}${later ? '; collect reads it' : ''}`,
   )

@@ -5,11 +5,14 @@ const { bytesOf } = require('./bytes.js')
 const { state } = require('./errors.js')
 const { isIncomingMessage, isServerSide, isMessageCut, lengthOfMessage } = require('./http.js')
 
+/** How many milliseconds a stream may flow without a turn of the event loop. */
+const LONGEST = 10
+
 const isStream = (source) =>
   typeof source.on === 'function' && typeof source.pipe === 'function' && typeof source.read === 'function'
 
-/** Sockets stop at the length: what follows is for whoever uses the connection next. */
-const isSocket = (stream) => typeof stream.setNoDelay === 'function' && typeof stream.remoteAddress !== 'undefined'
+/** Sockets and pipes stop at the length, connected or not yet: what follows is for whoever uses the connection next. */
+const isSocket = (stream) => stream instanceof require('node:net').Socket
 
 /** Nothing more is read of it. A request on a server stays whole, so that its client can be answered (413). */
 function stop(stream) {
@@ -67,9 +70,22 @@ function readStream(stream, body) {
       } catch (error) {
         return refuse(error)
       }
+      if (!complete) letOthers()
       if (complete) {
         leave()
         resolve(true)
+      }
+    }
+    // A stream that always has something keeps the event loop from turning, and with it every timer that could abort.
+    let since
+    let isLeft = false
+    const letOthers = () => {
+      if (since === undefined) {
+        since = Date.now()
+        setImmediate(() => { since = undefined })
+      } else if (Date.now() - since >= LONGEST && !stream.isPaused?.()) {
+        stream.pause()
+        setImmediate(() => { if (!isLeft) stream.resume() })
       }
     }
     const onEnd = () => {
@@ -87,8 +103,16 @@ function readStream(stream, body) {
     }
     const onClose = () => fail(body.cut())
     const leave = () => {
+      isLeft = true
       stream.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
-      body.wake = undefined
+      if (body.wake === wake) body.wake = undefined
+    }
+    const wake = () => {
+      try {
+        body.checkCancelled()
+      } catch (cancelled) {
+        refuse(cancelled)
+      }
     }
     const attempt = () => {
       const error = unreadable(stream, body)
@@ -99,13 +123,7 @@ function readStream(stream, body) {
       } catch (refused) {
         return refuse(refused)
       }
-      body.wake = () => {
-        try {
-          body.checkCancelled()
-        } catch (cancelled) {
-          refuse(cancelled)
-        }
-      }
+      body.wake = wake
       stream.on('end', onEnd).on('error', onError).on('close', onClose).on('data', onData)
       stream.resume?.()
     }

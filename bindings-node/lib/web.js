@@ -2,7 +2,7 @@
 'use strict'
 
 const { bytesOf } = require('./bytes.js')
-const { state } = require('./errors.js')
+const { state, wrongType, describe } = require('./errors.js')
 const { isFetchCut } = require('./http.js')
 
 /** The size of the memory that a byte stream is given to fill. */
@@ -16,13 +16,19 @@ const isBlob = (source) => typeof source.arrayBuffer === 'function' && typeof so
 
 /** The source learns once why nobody reads on; how it takes that is its own affair. */
 function cancel(reader, reason) {
-  reader.cancel(reason).catch(() => {})
+  try {
+    reader.cancel?.(reason)?.catch?.(() => {})
+  } catch {
+    // Not even that it can do.
+  }
 }
 
 /** A reader that fills memory which is given to it, where the stream offers one: it reads no further than is wanted. */
 function readerOf(stream) {
   try {
-    return { reader: stream.getReader({ mode: 'byob' }), isByob: true }
+    const reader = stream.getReader({ mode: 'byob' })
+    // What only looks like a stream may know nothing of modes, and then its chunks are its own memory.
+    return { reader, isByob: reader instanceof ReadableStreamBYOBReader }
   } catch {
     return { reader: stream.getReader(), isByob: false }
   }
@@ -51,7 +57,7 @@ async function readWebStream(stream, body, announced) {
     cancel(reader, error)
     throw error
   } finally {
-    reader.releaseLock()
+    reader.releaseLock?.()
   }
 }
 
@@ -65,7 +71,7 @@ function filling(reader, body) {
   return async () => {
     new Uint8Array(memory, 0, used).fill(0)
     const room = Math.min(BYOB, Math.max(1, body.wanted()))
-    const { done, value } = await reader.read(new Uint8Array(memory, 0, room))
+    const { done, value } = checkResult(await reader.read(new Uint8Array(memory, 0, room)))
     const isBack = value !== undefined && value.buffer.byteLength === BYOB
     memory = isBack ? value.buffer : new ArrayBuffer(BYOB)
     used = isBack ? value.byteOffset + value.byteLength : 0
@@ -73,10 +79,18 @@ function filling(reader, body) {
   }
 }
 
+/** What an iterator or reader answers is an object. */
+function checkResult(result) {
+  if (typeof result === 'object' && result !== null) return result
+  throw wrongType(`a source must answer { done, value } for its next chunk, not ${describe(result)}`)
+}
+
 /** The next chunk; a connection that went before an announced length was there is `short`. */
 async function next(ask, body, announced) {
   try {
-    return await body.until(ask())
+    const turn = body.pause()
+    if (turn !== undefined) await turn
+    return checkResult(await body.until(ask()))
   } catch (error) {
     throw announced && isFetchCut(error) && body.lacks() ? body.cut(error) : error
   }
@@ -87,4 +101,4 @@ function readBlob(blob, body) {
   return readWebStream(blob.stream(), body)
 }
 
-module.exports = { isBlob, isResponse, isWebStream, readBlob, readWebStream }
+module.exports = { checkResult, isBlob, isResponse, isWebStream, readBlob, readWebStream }

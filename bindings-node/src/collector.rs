@@ -39,6 +39,8 @@ pub(crate) struct Body {
     doomed: bool,
     /// The caller's own memory that the body lies in (E35).
     pub(crate) target: Option<Target>,
+    /// That memory was taken away, so there is nowhere for another body to lie either.
+    lost: bool,
     /// The file that it is read from.
     pub(crate) file: Option<File>,
 }
@@ -61,6 +63,7 @@ impl Body {
         }
         self.collector.lose_memory();
         (self.target, self.window) = (None, None);
+        self.lost = true;
         self.asked = self.lent;
         Err(Error::Contract)
     }
@@ -125,6 +128,7 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
             lent: false,
             doomed: false,
             target,
+            lost: false,
             file: None,
         })
     };
@@ -135,6 +139,10 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
 pub(crate) fn reset(host: &Host, arguments: &Arguments) -> Value {
     let flags = told::status(arguments, 1);
     with(host, arguments, |body| {
+        // The engine's pointer still leads to the memory that was taken away, and a reset would begin there again.
+        if body.lost {
+            return Err(Error::Contract);
+        }
         let cancel = Cancel::new().ok_or(Error::NoMemory)?;
         let collector = body.idle()?;
         // A cancel that was asked for is not the next body's, so that gets one of its own.
