@@ -7,7 +7,7 @@ use brimful_core::{self as core, End};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit, ffi, intern};
 use std::sync::Mutex;
 
@@ -205,11 +205,11 @@ pub(crate) fn recognise(source: &Bound<'_, PyAny>, awaits: bool) -> PyResult<Kin
     Ok(kind)
 }
 
-/// The kinds of types that were examined, a small table in which a type may push out another. It holds the types, so
-/// that the address of one that has gone is not taken for it.
+/// The kinds of types that were examined, a small table in which a type may push out another. It refers to them weakly:
+/// a class that nobody else has goes, and the address of one that has gone is not taken for it.
 static SEEN: Mutex<[Option<Seen>; SLOTS]> = Mutex::new([const { None }; SLOTS]);
 const SLOTS: usize = 64;
-type Seen = (Py<PyType>, Kind);
+type Seen = (Py<PyWeakrefReference>, Kind);
 
 fn slot(of_type: &Bound<'_, PyType>) -> usize {
     // Types are aligned to 16 or more and far apart; the upper part of a product mixes all bits.
@@ -221,22 +221,35 @@ fn seen_before(of_type: &Bound<'_, PyType>) -> Option<Kind> {
     let seen = SEEN.try_lock().ok()?;
     seen[slot(of_type)]
         .as_ref()
-        .filter(|(known, _)| known.is(of_type))
+        .filter(|(known, _)| {
+            let known = known.bind(of_type.py()).upgrade();
+            known.is_some_and(|known| known.is(of_type))
+        })
         .map(|&(_, kind)| kind)
 }
 
-fn remember(of_type: Bound<'_, PyType>, kind: Kind) {
-    let slot = slot(&of_type);
+fn remember(of_type: &Bound<'_, PyType>, kind: Kind) {
+    let Ok(known) = PyWeakrefReference::new(of_type) else {
+        return;
+    };
+    let slot = slot(of_type);
     let pushed_out = SEEN
         .try_lock()
         .ok()
-        .and_then(|mut seen| seen[slot].replace((of_type.unbind(), kind)));
+        .and_then(|mut seen| seen[slot].replace((known.unbind(), kind)));
     drop(pushed_out); // may run Python code, which is not done under the lock
 }
 
 fn examine(source: &Bound<'_, PyAny>, of_type: Bound<'_, PyType>) -> PyResult<Kind> {
+    if is_spooled(&of_type)? {
+        return Ok(if has(source, "encoding")? {
+            Kind::Text
+        } else {
+            Kind::ReadInto
+        });
+    }
     if let Some(kind) = kind_of_type(source, &of_type)? {
-        remember(of_type, kind);
+        remember(&of_type, kind);
         return Ok(kind);
     }
     // What only this object has, or what it hands on from another by __getattr__ (tempfile's files).
@@ -260,8 +273,10 @@ fn examine(source: &Bound<'_, PyAny>, of_type: Bound<'_, PyType>) -> PyResult<Ki
             (false, false) => return Err(not_a_source(source, &of_type)),
         }
     };
-    if !has(&of_type, "__getattr__")? {
-        remember(of_type, kind);
+    // Not where another object of the type may have such names of its own.
+    let has_names = of_type.getattr(intern!(source.py(), "__dictoffset__"))?.is_truthy()?;
+    if !has_names && !has(&of_type, "__getattr__")? {
+        remember(&of_type, kind);
     }
     Ok(kind)
 }
@@ -282,15 +297,19 @@ fn kind_of_type(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyRes
     if let Some(kind) = client::of_type(of_type)? {
         return Ok(Some(kind));
     }
-    let io = io_types(py)?;
-    if of_type.is_subclass(io.text.bind(py))? {
+    let known = known_types(py)?;
+    if of_type.is_subclass(known.text.bind(py))? {
         return Ok(Some(Kind::Text));
     }
-    if io.built_in.iter().any(|known| known.is(of_type)) {
+    if known.built_in.iter().any(|one| one.is(of_type)) {
         return Ok(Some(Kind::BuiltIn));
     }
     if is_socket(of_type)? {
         return Ok(Some(Kind::Socket));
+    }
+    // Whatever names were given to one of them.
+    if known.functions.iter().any(|one| one.is(of_type)) {
+        return Ok(Some(Kind::Call));
     }
     if has(of_type, "readinto")? {
         let sized = has(source, "length_remaining")?;
@@ -300,6 +319,14 @@ fn kind_of_type(source: &Bound<'_, PyAny>, of_type: &Bound<'_, PyType>) -> PyRes
         return Ok(Some(Kind::Receive));
     }
     Ok(has(of_type, "read")?.then_some(Kind::Read))
+}
+
+/// `tempfile.SpooledTemporaryFile`, whose type has the methods of text files and of binary ones.
+fn is_spooled(of_type: &Bound<'_, PyType>) -> PyResult<bool> {
+    match imported(of_type.py(), "tempfile")? {
+        Some(tempfile) => of_type.is_subclass(&tempfile.getattr(intern!(of_type.py(), "SpooledTemporaryFile"))?),
+        None => Ok(false),
+    }
 }
 
 /// No import of it: whoever has such a response has imported the module.
@@ -325,21 +352,25 @@ pub(crate) fn imported<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Boun
     Ok(Some(module).filter(|module| !module.is_none()))
 }
 
-struct IoTypes {
+struct KnownTypes {
     base: Py<PyAny>,
     text: Py<PyAny>,
     built_in: [Py<PyAny>; 2],
+    functions: [Py<PyAny>; 3],
 }
 
-fn io_types(py: Python<'_>) -> PyResult<&IoTypes> {
-    static TYPES: PyOnceLock<IoTypes> = PyOnceLock::new();
+fn known_types(py: Python<'_>) -> PyResult<&KnownTypes> {
+    static TYPES: PyOnceLock<KnownTypes> = PyOnceLock::new();
     TYPES.get_or_try_init(py, || {
         let io = py.import("io")?;
         let get = |name| io.getattr(name).map(Bound::unbind);
-        Ok(IoTypes {
+        let types = py.import("types")?;
+        let of = |name| types.getattr(name).map(Bound::unbind);
+        Ok(KnownTypes {
             base: get("IOBase")?,
             text: get("TextIOBase")?,
             built_in: [get("BytesIO")?, get("FileIO")?],
+            functions: [of("FunctionType")?, of("MethodType")?, of("BuiltinFunctionType")?],
         })
     })
 }
@@ -411,7 +442,7 @@ pub(crate) fn missing(response: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 /// A file has an end of its own, which is asked for; a stream (socket, pipe, terminal) may stay quiet instead.
 fn is_file(source: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = source.py();
-    if !source.is_instance(io_types(py)?.base.bind(py))? {
+    if !source.is_instance(known_types(py)?.base.bind(py))? {
         return Ok(false);
     }
     source.call_method0(intern!(py, "seekable"))?.is_truthy()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import array
 import collections
+import gc
 import gzip
 import io
 import mmap
 import socket
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +262,58 @@ def test_the_end_of_files_and_iterables_is_asked_for_and_that_of_streams_is_not(
     with near, far, near.makefile("rb") as stream:
         far.sendall(b"1234")  # stays open: asking for the end would wait for ever
         assert brimful.collect(stream, length=4) == b"1234"
+
+
+def test_the_kind_of_a_source_does_not_depend_on_which_of_its_type_came_first() -> None:
+    class Callable:
+        def __init__(self, body: bytes) -> None:
+            self.fill = fills(body)
+
+        def __call__(self, window: memoryview) -> int:
+            return self.fill(window)
+
+    class Iterable:
+        def __iter__(self) -> Any:
+            return iter([b"called"])
+
+    for make in (lambda: Callable(b"called"), Iterable):
+        for name in ("readinto", "recv_into"):
+            assert brimful.collect(make()) == b"called"
+            odd: Any = make()
+            setattr(odd, name, fills(b"by its own"))
+            assert brimful.collect(odd) == b"by its own"
+            assert brimful.collect(make()) == b"called"
+
+
+def test_a_function_is_called_whatever_attributes_it_has() -> None:
+    for _ in range(2):
+        fill: Any = fills(b"called")
+        fill.readinto = fills(b"its own")
+        assert brimful.collect(fill) == b"called"
+        assert brimful.collect(fills(b"called")) == b"called"
+
+
+def test_a_class_of_sources_that_nobody_else_has_is_collected_as_garbage() -> None:
+    def make(base: type) -> Any:
+        source = type("Source", (base,), {})(b"abc")
+        assert brimful.collect(source) == b"abc"
+        return weakref.ref(type(source))
+
+    gone = [make(base) for base in (Reads, bytearray, io.BytesIO)]
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * 3
+
+
+def test_a_spooled_file_is_text_or_binary_as_it_was_opened() -> None:
+    for rolled in (False, True):
+        for mode, content in (("w+", "text"), ("w+b", b"bytes")):
+            with tempfile.SpooledTemporaryFile(mode=mode) as file:
+                file.write(content)
+                if rolled:
+                    file.rollover()
+                file.seek(0)
+                if mode == "w+b":
+                    assert brimful.collect(file) == b"bytes"
+                else:
+                    with pytest.raises(TypeError, match="text file"):
+                        brimful.collect(file)
