@@ -10,6 +10,7 @@ use brimful_core::{self as core, Cancel, Error, Handle, State, Turn};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -95,9 +96,34 @@ impl Body {
     }
 
     /// Lets the caller's memory go, where the body does not lie in it any more.
-    fn let_go(&self) {
+    pub(crate) fn let_go(&self) {
         let target = lock(&self.target).take();
         drop(target);
+    }
+
+    /// Shows the garbage collector the owner of the caller's memory, where this body's `holders` alone hold it: views
+    /// of windows hold the body, or the memory, from elsewhere.
+    pub(crate) fn traverse(self: &Arc<Body>, holders: usize, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(target) = self.target.try_lock() else {
+            return Ok(());
+        };
+        match target.as_ref() {
+            Some(target) if Arc::strong_count(self) == holders && Arc::strong_count(target) == 1 => {
+                target.traverse(visit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the caller's memory go for the garbage collector, and what lies there with it. Nobody else holds the body.
+    pub(crate) fn clear(&self) {
+        if self.is_into()
+            && let Ok(mut turn) = self.look_in()
+        {
+            let options = turn.options().clone();
+            // Where there is no memory for it, the memory stays with the body.
+            let _ = self.restart(&mut turn, options);
+        }
     }
 
     /// The caller's memory that the body lies in.

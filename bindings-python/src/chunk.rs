@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use pyo3::{PyTraverseError, PyVisit};
 
 /// The bytes of a bytes-like object, counted in bytes whatever its items are.
 pub(crate) enum Chunk<'a> {
@@ -109,6 +110,13 @@ impl View {
             return Err(PyErr::fetch(object.py()));
         }
         Ok(View(view))
+    }
+
+    /// Shows the garbage collector whose memory it is.
+    pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // SAFETY: `Option<Py<PyAny>>` is a pointer to an object or NULL, as the field is; the view holds the object.
+        let owner = unsafe { &*(&raw const self.0.obj).cast::<Option<Py<PyAny>>>() };
+        visit.call(owner)
     }
 
     fn len(&self) -> usize {

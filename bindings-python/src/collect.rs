@@ -38,15 +38,17 @@ use std::sync::Arc;
 /// WouldBlock with .collector to go on with; MemoryError; TypeError for what is no source (text files are none) and
 /// ValueError for options out of range; and whatever the source raises, unchanged.
 #[pyfunction]
-#[pyo3(signature = (source, *, length = None, size_hint = None, end = "auto", limit = None, truncate = false,
+#[pyo3(signature = (source, *, length = None, size_hint = None, end = None, limit = None, truncate = false,
     max_prealloc = None, first_block = None, max_window = None, pool = None, on_progress = None,
-    collector = None))]
+    collector = None),
+    text_signature = "(source, *, length=None, size_hint=None, end='auto', limit=None, truncate=False, \
+                      max_prealloc=None, first_block=None, max_window=None, pool=None, on_progress=None, collector=None)")]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
 pub(crate) fn collect<'py>(
     source: &Bound<'py, PyAny>,
     length: Option<&Bound<'py, PyAny>>,
     size_hint: Option<&Bound<'py, PyAny>>,
-    end: &str,
+    end: Option<&str>,
     limit: Option<&Bound<'py, PyAny>>,
     truncate: bool,
     max_prealloc: Option<&Bound<'py, PyAny>>,
@@ -96,15 +98,17 @@ pub(crate) fn collect<'py>(
 ///
 /// Arguments and errors are those of collect().
 #[pyfunction]
-#[pyo3(signature = (source, *, length = None, size_hint = None, end = "auto", limit = None, truncate = false,
+#[pyo3(signature = (source, *, length = None, size_hint = None, end = None, limit = None, truncate = false,
     max_prealloc = None, first_block = None, max_window = None, pool = None, on_progress = None,
-    collector = None))]
+    collector = None),
+    text_signature = "(source, *, length=None, size_hint=None, end='auto', limit=None, truncate=False, \
+                      max_prealloc=None, first_block=None, max_window=None, pool=None, on_progress=None, collector=None)")]
 #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
 pub(crate) fn collect_pooled<'py>(
     source: &Bound<'py, PyAny>,
     length: Option<&Bound<'py, PyAny>>,
     size_hint: Option<&Bound<'py, PyAny>>,
-    end: &str,
+    end: Option<&str>,
     limit: Option<&Bound<'py, PyAny>>,
     truncate: bool,
     max_prealloc: Option<&Bound<'py, PyAny>>,
@@ -328,10 +332,11 @@ pub(crate) fn conclude<'py, R>(
 ) -> PyResult<R> {
     let body = collector.get().body();
     let outcome = match progress {
-        Ok(Progress::Complete) => body
-            .enter(py)
-            .map_err(Failure::Raised)
-            .and_then(|mut turn| finish(body, &mut turn)),
+        Ok(Progress::Complete) => body.enter(py).map_err(Failure::Raised).and_then(|mut turn| {
+            let result = finish(body, &mut turn)?;
+            body.let_go(); // the caller's memory of an earlier call, which the result is a copy of
+            Ok(result)
+        }),
         Ok(Progress::Pending | Progress::More) => {
             let info = body.info(py);
             return Err(errors::would_block(py, &info, collector.clone().into_any(), go_on));

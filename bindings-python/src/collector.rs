@@ -104,7 +104,9 @@ impl Collector {
         complete(&mut asked, self.body.pool())?;
         let mut turn = self.body.enter(py)?;
         let info = turn.info();
-        let untouched = info.state == State::Open && info.received == 0 && info.source_calls == 0;
+        // A body of length 0 is complete at once as long as nothing says that its end is asked for too.
+        let fresh = info.state == State::Open || info.state == State::Complete && given.0 == Some(0);
+        let untouched = fresh && info.received == 0 && info.source_calls == 0;
         if untouched && given != (asked.options.length, asked.options.end, asked.options.size_hint) {
             asked.options.cancel = Some(self.body.cancel_object());
             turn.reset(Some(asked.options)).map_err(errors::invalid)?;
@@ -180,14 +182,16 @@ impl Collector {
 #[pymethods]
 impl Collector {
     #[new]
-    #[pyo3(signature = (result = "bytes", *, length = None, size_hint = None, end = "auto", limit = None,
-        truncate = false, max_prealloc = None, first_block = None, max_window = None, pool = None))]
+    #[pyo3(signature = (result = "bytes", *, length = None, size_hint = None, end = None, limit = None,
+        truncate = false, max_prealloc = None, first_block = None, max_window = None, pool = None),
+    text_signature = "(result='bytes', *, length=None, size_hint=None, end='auto', limit=None, truncate=False, \
+                      max_prealloc=None, first_block=None, max_window=None, pool=None)")]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn new(
         result: &str,
         length: Option<&Bound<'_, PyAny>>,
         size_hint: Option<&Bound<'_, PyAny>>,
-        end: &str,
+        end: Option<&str>,
         limit: Option<&Bound<'_, PyAny>>,
         truncate: bool,
         max_prealloc: Option<&Bound<'_, PyAny>>,
@@ -260,25 +264,32 @@ impl Collector {
     #[pyo3(signature = (want = None))]
     fn reserve(&self, py: Python<'_>, want: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyMemoryView>> {
         let want = usize::try_from(size("want", want)?.unwrap_or(0)).unwrap_or(usize::MAX);
-        let Out { view, exporter } = std::mem::take(&mut *lock(&self.out));
+        let mut turn = self.body.enter(py)?;
+        // What is out stays known until the engine has answered: a call that is refused changes nothing.
+        let (view, exporter) = {
+            let out = lock(&self.out);
+            let view = out.view.as_ref().map(|view| view.clone_ref(py));
+            (view, out.exporter.as_ref().map(|exporter| exporter.clone_ref(py)))
+        };
         let exporter = match exporter {
             Some(exporter) => exporter,
             None => Exporter::new(py, &self.body)?.unbind(),
         };
-        let mut turn = self.body.enter(py)?;
         let was_out = turn.info().state == State::WindowOut;
         let window = turn
             .reserve(want, true)
             .map_err(|error| errors::of_status(py, error, &turn.info(), None))?;
         let view = match view {
-            // The same view again, unless its user has released it.
-            Some(view) if was_out && exporter.get().is_kept() => view,
+            // The same view again, unless its user has released it, which its length says; slices of it may live on.
+            Some(view) if was_out && view.bind(py).len().is_ok() => view,
             _ => Exporter::show(exporter.bind(py), window)?.unbind(),
         };
-        *lock(&self.out) = Out {
+        let out = Out {
             view: Some(view.clone_ref(py)),
             exporter: Some(exporter),
         };
+        let before = std::mem::replace(&mut *lock(&self.out), out);
+        drop(before);
         Ok(view)
     }
 
@@ -297,12 +308,24 @@ impl Collector {
         })
     }
 
-    /// Whether no more is wanted. Raises what ended the body, so that a loop over it ends.
+    /// Whether no more is wanted. Raises what ended the body, so that a loop over it ends. From inside the source, and
+    /// while read_async() is awaited, more is: False.
     #[getter]
     fn complete(&self, py: Python<'_>) -> PyResult<bool> {
-        let turn = self.body.look_in();
-        turn.and_then(|turn| turn.is_complete())
-            .map_err(|error| self.raise(py, error.into()))
+        match self.body.look_in().and_then(|turn| turn.is_complete()) {
+            Err(Error::Busy) => Ok(false),
+            complete => complete.map_err(|error| self.raise(py, error.into())),
+        }
+    }
+
+    /// Sees a cancel as a call to a source does, which ends the body (E24), for bytes that come by reserve() from
+    /// elsewhere.
+    fn _see_cancel(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.body.cancel_object().is_triggered() {
+            return Ok(());
+        }
+        // A body that is cancelled gives no window.
+        self.with(py, |turn| turn.begin(false).map(|_| ()))
     }
 
     /// Copies what has arrived so far from `offset` on into a writable buffer; returns the number of bytes.
@@ -376,6 +399,13 @@ impl Collector {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // An exporter that waits for the next window, and that nobody else has, holds the body too.
+        let waits = self.out.try_lock().is_ok_and(|out| {
+            // SAFETY: attached, as the garbage collector is, and the exporter is alive.
+            let alone = |exporter: &Py<Exporter>| unsafe { ffi::Py_REFCNT(exporter.as_ptr()) } == 1;
+            out.view.is_none() && out.exporter.as_ref().is_some_and(alone)
+        });
+        self.body.traverse(1 + usize::from(waits), &visit)?;
         match self.resume.try_lock() {
             Ok(resume) => resume.as_ref().map_or(Ok(()), |resume| resume.traverse(&visit)),
             Err(_) => Ok(()),
@@ -385,5 +415,10 @@ impl Collector {
     fn __clear__(&self) {
         let before = lock(&self.resume).take();
         drop(before);
+        let out = std::mem::take(&mut *lock(&self.out));
+        drop(out);
+        if Arc::strong_count(&self.body) == 1 {
+            self.body.clear();
+        }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 pub(crate) struct Keywords<'a, 'py> {
     pub(crate) length: Option<&'a Bound<'py, PyAny>>,
     pub(crate) size_hint: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) end: &'a str,
+    pub(crate) end: Option<&'a str>,
     pub(crate) limit: Option<&'a Bound<'py, PyAny>>,
     pub(crate) truncate: bool,
     pub(crate) max_prealloc: Option<&'a Bound<'py, PyAny>>,
@@ -43,13 +43,13 @@ impl<'py> Keywords<'_, 'py> {
             max_window,
         } = *self;
         let given = [length, size_hint, limit, max_prealloc, first_block, max_window];
-        !truncate && end == "auto" && given.iter().all(Option::is_none)
+        !truncate && end.is_none_or(|end| end == "auto") && given.iter().all(Option::is_none)
     }
 
     /// Raises TypeError or ValueError for what is no number of bytes, and for an unknown `end`.
     pub(crate) fn asked(&self, prefer: Prefer) -> PyResult<Asked> {
         let default = Options::default();
-        let (end, end_by_source) = match self.end {
+        let (end, end_by_source) = match self.end.unwrap_or("auto") {
             "auto" => (End::Length, true),
             "length" => (End::Length, false),
             "eof" => (End::Eof, false),
@@ -95,14 +95,19 @@ impl<'py> Keywords<'_, 'py> {
             }
         }
         let get = |name| dict.get_item(name).map(|value| value.filter(|value| !value.is_none()));
-        let truncate = get("truncate")?.is_some_and(|value| value.is_truthy().unwrap_or(true));
+        let truncate = match dict.get_item("truncate")? {
+            Some(truncate) => truncate
+                .extract::<bool>()
+                .map_err(|_| PyTypeError::new_err(format!("truncate must be a bool, not {}", truncate.get_type())))?,
+            None => false,
+        };
         let end = get("end")?.map(|end| end.extract::<String>()).transpose()?;
         let [length, size_hint, limit] = ["length", "size_hint", "limit"].map(get);
         let [max_prealloc, first_block, max_window] = ["max_prealloc", "first_block", "max_window"].map(get);
         Keywords {
             length: length?.as_ref(),
             size_hint: size_hint?.as_ref(),
-            end: end.as_deref().unwrap_or("auto"),
+            end: end.as_deref(),
             limit: limit?.as_ref(),
             truncate,
             max_prealloc: max_prealloc?.as_ref(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -150,7 +151,6 @@ def test_a_collector_that_waits_is_busy_but_can_be_asked_and_cancelled() -> None
             collector.finish,
             collector.take_partial,
             collector.reset,
-            lambda: collector.complete,
             lambda: brimful.collect_into(b"x", bytearray(10), collector=collector),
         ):
             with pytest.raises(brimful.StateError) as caught:
@@ -416,3 +416,26 @@ def test_progress_is_told_between_awaits() -> None:
     assert asyncio.run(run) == BODY
     assert told[-1] == (len(BODY), len(BODY))
     assert [received for received, _ in told] == sorted({received for received, _ in told})
+
+
+@pytest.mark.parametrize("source", [lambda: [b"x"], lambda: io.BytesIO(b"x"), lambda: b"x"])
+def test_more_than_a_length_of_0_is_found_by_every_way_to_collect(source: Any) -> None:
+    collector = brimful.Collector(length=0)
+    for call in (
+        lambda: brimful.collect(source(), length=0),
+        lambda: brimful.collect_pooled(source(), length=0),
+        lambda: brimful.collect_into(source(), bytearray(3), length=0),
+        lambda: asyncio.run(brimful.collect_async(source(), length=0)),
+        lambda: asyncio.run(brimful.collect_pooled_async(source(), length=0)),
+        lambda: asyncio.run(brimful.collect_into_async(source(), bytearray(3), length=0)),
+        lambda: brimful.collect(source(), collector=brimful.Collector(length=0)),
+        lambda: brimful.Collector(length=0).read(source()),
+        lambda: collector.read(source()),
+    ):
+        with pytest.raises(brimful.LongError):
+            call()
+    collector.reset()
+    assert collector.read([])
+    assert collector.read([b"x"])  # complete: not asked again
+    assert collector.finish() == b""
+    assert asyncio.run(brimful.collect_async(fills(b"x"), length=0)) == b""  # a stream is not asked at all

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import array
+import gc
 import mmap
+import os
+import weakref
 from typing import Any
 
 import brimful
@@ -191,3 +194,84 @@ def test_progress_is_told_and_its_exceptions_come_out_with_what_came_kept() -> N
         assert bytes(collector.take_partial()) == BODY[:received]
     with pytest.raises(TypeError, match="on_progress must be a callable"):
         brimful.collect(b"abc", on_progress=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("call", ["collect", "collect_pooled", "collect_fd", "collect_fd_pooled"])
+def test_another_call_that_takes_a_body_out_of_a_target_lets_the_target_go(call: str) -> None:
+    target, collector = bytearray(10), brimful.Collector()
+    with pytest.raises(brimful.WouldBlock):
+        brimful.collect_into(iter([paint(3), None]), target, collector=collector)
+    if call.startswith("collect_fd"):
+        near, far = os.pipe()
+        os.close(far)
+        result = getattr(brimful, call)(near, collector=collector)
+        os.close(near)
+    else:
+        result = getattr(brimful, call)([], collector=collector)
+    assert bytes(result) == paint(3)
+    target.extend(b"more")
+    target[:3] = b"\xee" * 3
+    assert bytes(result) == paint(3)
+
+
+class Owner(bytearray):
+    """A target that can refer to its collector."""
+
+    collector: Any
+
+
+@pytest.mark.parametrize("reserved", [False, True])
+def test_a_target_and_the_collector_that_it_refers_to_are_collected_as_garbage(reserved: bool) -> None:
+    def make() -> weakref.ref[Owner]:
+        target = Owner(10)
+        target.collector = brimful.Collector()
+        with pytest.raises(brimful.WouldBlock):
+            brimful.collect_into(iter([paint(3), None]), target, collector=target.collector)
+        if reserved:
+            target.collector.reserve()
+            target.collector.commit(0)
+        return weakref.ref(target)
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_view_of_a_window_in_a_target_outlives_the_garbage_around_it() -> None:
+    def make() -> tuple[memoryview, weakref.ref[Owner]]:
+        target = Owner(10)
+        target.collector = brimful.Collector()
+        with pytest.raises(brimful.WouldBlock):
+            brimful.collect_into(iter([paint(3), None]), target, collector=target.collector)
+        return target.collector.reserve()[:], weakref.ref(target)
+
+    view, owner = make()
+    gc.collect()
+    view[:4] = paint(4)
+    target = owner()
+    assert target is not None
+    assert bytes(target[3:7]) == paint(4)
+    target.collector.commit(0)
+
+
+@pytest.mark.parametrize("wrong", [{"truncate": 1}, {"truncate": "no"}, {"truncate": None}, {"end": 5}])
+def test_every_call_refuses_the_same_options(wrong: dict[str, Any]) -> None:
+    collector, calls = brimful.Collector(), []
+    calls.append(lambda: brimful.collect([b"x"], **wrong))
+    calls.append(lambda: brimful.collect_pooled([b"x"], **wrong))
+    calls.append(lambda: brimful.collect_into([b"x"], bytearray(3), **wrong))
+    calls.append(lambda: brimful.collect_fd(0, **wrong))
+    calls.append(lambda: brimful.Collector(**wrong))
+    calls.append(lambda: collector.reset(**wrong))
+    for call in calls:
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_an_end_of_none_is_the_default_in_every_call() -> None:
+    collector = brimful.Collector(end=None)
+    collector.reset(end=None)
+    assert collector.read([b"x"])
+    assert brimful.collect([b"x"], end=None) == b"x"
+    assert bytes(brimful.collect_pooled([b"x"], end=None)) == b"x"
+    assert brimful.collect_into([b"x"], bytearray(3), end=None) == 1

@@ -217,3 +217,61 @@ def test_a_body_that_is_read_while_another_thread_writes_into_kept_slices_is_rig
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_reserve_that_is_refused_keeps_the_window_that_is_out() -> None:
+    body, late, foreign = paint(5), b"\xee" * 5, paint(17, 100)
+    collector = brimful.Collector("pooled")
+    collector.write(paint(8))
+    window = collector.reserve(100)
+    segments = collector.segments()
+    with pytest.raises(BufferError, match="segments"):
+        collector.reserve(100)
+    for view in segments:
+        view.release()
+    assert collector.reserve(100) is window
+    window[:5] = body
+    collector.commit(5)
+    with pytest.raises(ValueError, match="released"):
+        window[:5] = late
+    collector.end()
+    result = collector.finish()
+    assert bytes(result) == paint(8) + body
+    result.release()
+    with brimful.collect_pooled([foreign]) as another:
+        with pytest.raises(ValueError, match="released"):
+            bytes(window[:9])
+        assert bytes(another) == foreign
+
+
+def test_a_slice_kept_over_a_refused_reserve_changes_nothing() -> None:
+    collector = brimful.Collector("pooled")
+    collector.write(paint(8))
+    window = collector.reserve(100)
+    kept = window[:]
+    segments = collector.segments()
+    with pytest.raises(BufferError, match="segments"):
+        collector.reserve(100)
+    for view in segments:
+        view.release()
+    window[:5] = paint(5)
+    collector.commit(5)
+    collector.end()
+    result = collector.finish()
+    scribble([kept])
+    assert bytes(result) == paint(8) + paint(5)
+
+
+def test_a_reserved_window_whose_view_was_released_is_given_anew_also_while_a_slice_lives() -> None:
+    collector = brimful.Collector("pooled")
+    window = collector.reserve(100)
+    kept = window[:3]
+    window.release()
+    again = collector.reserve(100)
+    again[:4] = paint(4)
+    assert collector.reserve() is again
+    collector.commit(4)
+    collector.end()
+    result = collector.finish()
+    scribble([kept])
+    assert bytes(result) == paint(4)

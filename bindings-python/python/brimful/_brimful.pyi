@@ -75,7 +75,7 @@ _End: TypeAlias = Literal["auto", "length", "eof"]
 class _Options(TypedDict, total=False):
     length: SupportsIndex | None
     size_hint: SupportsIndex | None
-    end: _End
+    end: _End | None
     limit: SupportsIndex | None
     truncate: bool
     max_prealloc: SupportsIndex | None
@@ -93,7 +93,7 @@ def collect(
     *,
     length: SupportsIndex | None = None,
     size_hint: SupportsIndex | None = None,
-    end: _End = "auto",
+    end: _End | None = "auto",
     limit: SupportsIndex | None = None,
     truncate: bool = False,
     max_prealloc: SupportsIndex | None = None,
@@ -108,7 +108,7 @@ def collect_pooled(
     *,
     length: SupportsIndex | None = None,
     size_hint: SupportsIndex | None = None,
-    end: _End = "auto",
+    end: _End | None = "auto",
     limit: SupportsIndex | None = None,
     truncate: bool = False,
     max_prealloc: SupportsIndex | None = None,
@@ -129,7 +129,7 @@ class Collector:
         *,
         length: SupportsIndex | None = None,
         size_hint: SupportsIndex | None = None,
-        end: _End = "auto",
+        end: _End | None = "auto",
         limit: SupportsIndex | None = None,
         truncate: bool = False,
         max_prealloc: SupportsIndex | None = None,
@@ -152,6 +152,7 @@ class Collector:
     def info(self) -> Info: ...
     def cancel(self) -> None: ...
     def reset(self, **options: Unpack[_Options]) -> None: ...
+    def _see_cancel(self) -> None: ...
 
 @final
 class PooledBuffer:
