@@ -245,3 +245,33 @@ def test_a_socketpair_in_pieces_is_read_whole() -> None:
         transport.close()
 
     run(main())
+
+
+@pytest.mark.parametrize("then", ["packet", "end"])
+def test_a_body_that_is_cancelled_ends_with_what_came(then: str) -> None:
+    async def main() -> None:
+        protocol = brimful.BufferedProtocol()
+        protocol.get_buffer(-1)[:3] = b"abc"
+        protocol.buffer_updated(3)
+        protocol.collector.cancel()
+        if then == "packet":
+            protocol.get_buffer(-1)[:3] = b"def"
+            protocol.buffer_updated(3)
+        else:
+            protocol.eof_received()
+        with pytest.raises(brimful.Cancelled):
+            await asyncio.wait_for(protocol.wait(), 5)
+        assert bytes(protocol.collector.take_partial()) == (b"abcdef" if then == "packet" else b"abc")
+
+    run(main())
+
+
+@pytest.mark.parametrize("result", ["bytes", "pooled"])
+def test_a_kind_of_result_beside_a_collector_is_refused(result: Any) -> None:
+    with pytest.raises(TypeError, match="kind of result"):
+        brimful.BufferedProtocol(brimful.Collector("pooled"), result)
+
+
+def test_every_callback_of_the_protocol_says_what_it_does() -> None:
+    for name in ("connection_made", "get_buffer", "buffer_updated", "eof_received", "connection_lost"):
+        assert vars(brimful.BufferedProtocol)[name].__doc__

@@ -23,15 +23,18 @@ class BufferedProtocol(asyncio.BufferedProtocol):
     ``surplus`` counts it in bytes. A body that fails (limit, length) pauses the transport, which stays open: nothing more
     is read, and an answer can still be written. Close the transport when you have done with it.
 
+    Views of ``collector.segments()`` are to be released before the event loop goes on: a packet that arrives while one
+    is alive ends the body with BufferError, and is lost.
+
     To be used from the event loop's thread. ``collector`` is the collector.
     """
 
     def __init__(
-        self, collector: Collector | None = None, result: Literal["bytes", "pooled"] = "bytes", **options: Any
+        self, collector: Collector | None = None, result: Literal["bytes", "pooled"] | None = None, **options: Any
     ) -> None:
-        if collector is not None and options:
-            raise TypeError("with a collector its own options hold; give no others")
-        self.collector = Collector(result, **options) if collector is None else collector
+        if collector is not None and (options or result is not None):
+            raise TypeError("with a collector its own options hold, and its kind of result; give no others")
+        self.collector = Collector(result or "bytes", **options) if collector is None else collector
         self.surplus = 0
         self._transport: asyncio.BaseTransport | None = None
         self._window: memoryview | None = None
@@ -66,10 +69,12 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         return self._result
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the event loop with the transport whose bytes are the body."""
         self._transport = transport
         self._settle()  # a body of length 0, or one that its collector has already
 
     def get_buffer(self, sizehint: int) -> memoryview | bytearray:
+        """The collector's window of about ``sizehint`` bytes, or memory for what comes after the body."""
         self._commit()
         if not self._ended:
             try:
@@ -83,6 +88,7 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         return self._discard
 
     def buffer_updated(self, nbytes: int) -> None:
+        """Takes the first ``nbytes`` bytes of the last buffer into the body, or counts them as surplus."""
         if self._ended or self._window is None:
             self.surplus += nbytes
             self._pause_if_failed()
@@ -95,12 +101,14 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         self._pause_if_failed()
 
     def eof_received(self) -> bool:
+        """Ends the body where the peer has. True keeps the transport open for an answer, which TLS cannot."""
         self._eof = True
         self._when_let_go(self._finish)
-        # As asyncio's streams do: it stays open for an answer, which TLS cannot.
+        # As asyncio's streams do.
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Ends the body that has not ended yet: with the transport's error, or ConnectionAbortedError."""
         if self._eof:
             self._finish()
         else:
@@ -122,6 +130,7 @@ class BufferedProtocol(asyncio.BufferedProtocol):
 
     def _finish(self) -> None:
         self._commit(last=True)
+        self._settle()  # a cancel since the last bytes
         if self._ended:
             return
         try:
@@ -150,6 +159,8 @@ class BufferedProtocol(asyncio.BufferedProtocol):
         try:
             if self.collector.complete:
                 self._end(None)
+            else:
+                self.collector._see_cancel()
         except Exception as error:  # noqa: BLE001 - it is raised where the body is waited for
             self._end(error)
 
