@@ -160,6 +160,7 @@ def test_a_collector_that_waits_is_busy_but_can_be_asked_and_cancelled() -> None
             await collector.read_async(source)
         assert collector.copy(0, bytearray(3)) == 0 and collector.segments() == ()
         assert collector.info().received == 7
+        assert collector.complete is False
         collector.cancel()
         go_on.set()
         with pytest.raises(brimful.Cancelled):
