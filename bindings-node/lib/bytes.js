@@ -14,6 +14,7 @@ function isDelicate(memory) {
 
 const getterOf = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype)
+const lengthOf = getterOf(typedArray, 'length')
 const ofTyped = { buffer: getterOf(typedArray, 'buffer'), offset: getterOf(typedArray, 'byteOffset'), length: getterOf(typedArray, 'byteLength') }
 const ofData = ['buffer', 'byteOffset', 'byteLength'].map((name) => getterOf(DataView.prototype, name))
 const dataView = { buffer: ofData[0], offset: ofData[1], length: ofData[2] }
@@ -21,7 +22,7 @@ const dataView = { buffer: ofData[0], offset: ofData[1], length: ofData[2] }
 /** The bytes' own class, which says of itself what is so; another class, or a property of the object, may say anything. */
 function isPlain(bytes) {
   const prototype = Object.getPrototypeOf(bytes)
-  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && bytes.length === ofTyped.length.call(bytes)
+  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && bytes.length === lengthOf.call(bytes)
 }
 
 /** The value's memory as bytes, if it has some. */

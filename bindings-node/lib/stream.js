@@ -5,9 +5,6 @@ const { bytesOf } = require('./bytes.js')
 const { state } = require('./errors.js')
 const { isIncomingMessage, isServerSide, isMessageCut, lengthOfMessage } = require('./http.js')
 
-/** How many milliseconds a stream may flow without a turn of the event loop. */
-const LONGEST = 10
-
 const isStream = (source) =>
   typeof source.on === 'function' && typeof source.pipe === 'function' && typeof source.read === 'function'
 
@@ -70,22 +67,9 @@ function readStream(stream, body) {
       } catch (error) {
         return refuse(error)
       }
-      if (!complete) letOthers()
       if (complete) {
         leave()
         resolve(true)
-      }
-    }
-    // A stream that always has something keeps the event loop from turning, and with it every timer that could abort.
-    let since
-    let isLeft = false
-    const letOthers = () => {
-      if (since === undefined) {
-        since = Date.now()
-        setImmediate(() => { since = undefined })
-      } else if (Date.now() - since >= LONGEST && !stream.isPaused?.()) {
-        stream.pause()
-        setImmediate(() => { if (!isLeft) stream.resume() })
       }
     }
     const onEnd = () => {
@@ -103,7 +87,6 @@ function readStream(stream, body) {
     }
     const onClose = () => fail(body.cut())
     const leave = () => {
-      isLeft = true
       stream.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
       if (body.wake === wake) body.wake = undefined
     }
