@@ -990,7 +990,8 @@ size_t brimful_collector_copy(const struct brimful_collector *collector, uint64_
 /**
  * Shows what has arrived so far where it lies: fills segments[0 .. capacity] with the pieces from number `first` on,
  * in order, and returns how many were filled; fewer than capacity means that these were the last. The pieces must not
- * be written to, and are valid until the next call that feeds, takes, resets or frees the collector.
+ * be written to, and are valid until the next call that feeds, takes, resets or frees the collector begins; nor may they
+ * be given to that call.
  * 0 after the body was taken, from inside a callback, and for NULL. Changes nothing.
  */
 size_t brimful_collector_segments(const struct brimful_collector *collector,

@@ -190,7 +190,8 @@ fn hand_out(host: &Host, window: Window) -> f64 {
 }
 
 fn ask(host: &Host, body: &mut Body) -> Result<f64, Error> {
-    match host.blocks.showing(|| body.collector.begin(true))? {
+    // SAFETY: the window is a cleared one.
+    match host.blocks.showing(|| unsafe { body.collector.begin(true) })? {
         None => Ok(COMPLETE),
         Some(window) => {
             (body.window, body.asked) = (Some(window), true);

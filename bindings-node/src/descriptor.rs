@@ -184,7 +184,8 @@ enum Started {
 
 fn start(host: &Host, handle: usize, env: sys::napi_env, body: &mut Body) -> Result<Started, Error> {
     body.check_target()?;
-    let Some(window) = body.idle()?.begin(false)? else {
+    // SAFETY: read(2) writes what it claims to have read.
+    let Some(window) = unsafe { body.idle()?.begin(false) }? else {
         return Ok(Started::Now(COMPLETE));
     };
     let Some(file) = &mut body.file else {

@@ -168,7 +168,8 @@ impl Collector {
     pub fn read<S: Source>(&mut self, source: &mut S) -> Result<Progress, Error> {
         self.start_call();
         loop {
-            let Some(window) = self.begin(S::CLEARED)? else {
+            // SAFETY: a source promises to write what it claims, or wants cleared windows.
+            let Some(window) = unsafe { self.begin(S::CLEARED) }? else {
                 return Ok(Progress::Complete);
             };
             let answer = source.fill(window);
@@ -198,10 +199,14 @@ impl Collector {
     /// The next window to have filled by the source, for callers whose loop is not [`Collector::read`]; `None` when
     /// the body is complete (E25). It is answered by [`Collector::answer`]. `cleared`: the window shows only zeros.
     ///
+    /// # Safety
+    /// Before [`Collector::answer`] claims bytes of an uncleared window, they were written; a cleared one may be claimed
+    /// as it is.
+    ///
     /// # Errors
     /// The body's own error, [`Error::Cancelled`], [`Error::State`] while a window is out or after the result was
     /// taken; [`Error::NoMemory`] and [`Error::Budget`] change nothing.
-    pub fn begin(&mut self, cleared: bool) -> Result<Option<Window>, Error> {
+    pub unsafe fn begin(&mut self, cleared: bool) -> Result<Option<Window>, Error> {
         match self.phase {
             Phase::Open => {}
             Phase::Complete => return Ok(None),

@@ -234,7 +234,8 @@ fn bytes_that_came_into_the_side_window_are_shown_copied_and_kept() {
         let mut collector = Collector::new(&pool(memory), Options::default()).expect("in range");
         let mut given = 0;
         for count in [16384, 1000] {
-            let window = collector.begin(true).expect("memory").expect("open");
+            // SAFETY: the window is a cleared one.
+            let window = unsafe { collector.begin(true) }.expect("memory").expect("open");
             for index in 0..count {
                 // SAFETY: the window is ours to fill, and has this room (16384 in the first block, 4096 aside).
                 unsafe { window.pointer.as_ptr().add(index).write(paint(given)) };
@@ -269,7 +270,8 @@ fn a_kept_window_is_moved_away_from_and_its_memory_never_returns_to_the_pool() {
                 ..Options::default()
             };
             let mut collector = Collector::new(&pool, options).expect("in range");
-            let window = collector.begin(true).expect("memory").expect("open");
+            // SAFETY: the window is a cleared one.
+            let window = unsafe { collector.begin(true) }.expect("memory").expect("open");
             // SAFETY: the window is ours to fill.
             unsafe { window.pointer.as_ptr().write_bytes(7, 600) };
             collector.answer(Answer::filled(600)).expect("open");

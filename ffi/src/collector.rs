@@ -353,7 +353,8 @@ pub unsafe extern "C" fn brimful_collector_copy(
 
 /// Shows what has arrived so far where it lies: fills segments[0 .. capacity] with the pieces from number `first` on,
 /// in order, and returns how many were filled; fewer than capacity means that these were the last. The pieces must not
-/// be written to, and are valid until the next call that feeds, takes, resets or frees the collector.
+/// be written to, and are valid until the next call that feeds, takes, resets or frees the collector begins; nor may they
+/// be given to that call.
 /// 0 after the body was taken, from inside a callback, and for NULL. Changes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_segments(
