@@ -324,8 +324,8 @@ impl Collector {
         if !self.body.cancel_object().is_triggered() {
             return Ok(());
         }
-        // A body that is cancelled gives no window.
-        self.with(py, |turn| turn.begin(false).map(|_| ()))
+        // SAFETY: a body that is cancelled gives no window, and one that it gave would be a cleared one.
+        self.with(py, |turn| unsafe { turn.begin(true) }.map(|_| ()))
     }
 
     /// Copies what has arrived so far from `offset` on into a writable buffer; returns the number of bytes.

@@ -624,6 +624,8 @@ impl Collector {
             self.lose();
             self.fail(Error::Contract);
         }
+        // After a reset the body lies in blocks of the pool: the caller's memory is not there any more.
+        self.target = None;
     }
 
     // ---- what the calls above have in common
