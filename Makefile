@@ -20,7 +20,7 @@ VENV := .venv/bin
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check vectors bench bench-quick bench-workers overhead dist install clean rust library
+.PHONY: help demo test check guards vectors bench bench-quick bench-workers overhead dist install clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -34,7 +34,7 @@ test: build/tools.done build/python.done build/node.done build/c.done rust  ## R
 vectors: build/tools.done build/python.done build/node.done build/c.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
 	$(VENV)/python tests/suite.py vectors "$(abspath $(VECTORS))"
 
-check: build/tools.done build/python.done build/types.done  ## Formatting, lints, header and export list, type stubs
+check: build/tools.done build/python.done build/types.done guards  ## Formatting, lints, header and export list, type stubs, guards
 	cargo fmt --all -- --check
 	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --tests --examples -- -D warnings
@@ -42,6 +42,9 @@ check: build/tools.done build/python.done build/types.done  ## Formatting, lints
 	$(VENV)/python -m mypy.stubtest brimful --allowlist bindings-python/stubtest-allowlist.txt
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
+
+guards: build/c.done  ## Instructions of small bodies, memory of all: none worse than before; BLESS=1 makes them the new measure
+	@$(MAKE) --no-print-directory -C tests/c guards PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c" PYTHON="$(PYTHON)" BLESS="$(BLESS)"
 
 bench: bench-workers  ## Measure it beside every other way, under an hour; writes bench/results/latest.md
 	$(MEASURE)
