@@ -68,15 +68,14 @@ def works(driver):
 def see(driver):
     """What is seen now, and what could not be looked at."""
     seen, skipped = {"compiler": compiler()}, []
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return seen, ["all of them (the address space is limited, which changes where bodies lie)"]
+    said = subprocess.run([driver, "numbers"], capture_output=True, text=True, check=True).stdout
+    seen["numbers"] = json.loads(said)
     if shutil.which("valgrind"):
         seen["instructions"] = {work: instructions(driver, work) for work in works(driver)}
     else:
         skipped.append("the counts of instructions (valgrind is not installed)")
-    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
-        said = subprocess.run([driver, "numbers"], capture_output=True, text=True, check=True).stdout
-        seen["numbers"] = json.loads(said)
-    else:
-        skipped.append("what bodies cost in memory (the address space is limited, which changes where they lie)")
     return seen, skipped
 
 
