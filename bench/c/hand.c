@@ -133,6 +133,7 @@ static void memstream(struct job *job)
       give_up("fwrite failed");
   }
   fclose(stream);
+  job->copied_unseen = length; /* by fwrite, at least; what it moves as it grows is not to be seen from outside */
   show(job, memory, length);
   free(memory);
 }

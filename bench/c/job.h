@@ -33,6 +33,7 @@ struct job {
   int counting;     /* copy in a way that the counting library does not see */
   size_t shown;     /* bytes of the result seen so far */
   size_t waste;     /* bytes that the result held beyond its length */
+  size_t copied_unseen; /* bytes that the row copied where the counting library does not look, at least */
   int wrong;
   void *shared;     /* the row's own, one for all threads */
   void *own;        /* the row's own, one per thread */

@@ -126,7 +126,7 @@ static void count(void)
   jobs->counting = 0;
   printf("{\"allocations\": %llu, \"allocated\": %llu, \"peak\": %llu, \"copied\": %llu, \"waste\": %zu}\n",
          (unsigned long long)seen.allocations, (unsigned long long)seen.allocated, (unsigned long long)seen.peak,
-         (unsigned long long)seen.copied, jobs->waste);
+         (unsigned long long)(seen.copied + jobs->copied_unseen), jobs->waste);
 }
 
 static void obey(const char *command)

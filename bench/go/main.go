@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 const (
@@ -29,10 +30,31 @@ var block = func() []byte {
 
 type source struct {
 	n, most, given int
+	trace          *trace
+}
+
+// Where the windows lay, which tells what Go copies: nothing preloaded sees that.
+type trace struct {
+	end              unsafe.Pointer // where the last window ended: the same for all windows of one piece of memory
+	regions          []int          // room of each piece of memory, in order
+	before           []int          // bytes that had come before it
+	copied, peakHeld int
+}
+
+func (t *trace) see(window []byte, given int) {
+	end := unsafe.Add(unsafe.Pointer(unsafe.SliceData(window)), len(window))
+	if end != t.end {
+		t.end = end
+		t.regions = append(t.regions, len(window))
+		t.before = append(t.before, given)
+	}
 }
 
 //go:noinline
 func (s *source) Read(window []byte) (int, error) {
+	if s.trace != nil && len(window) > 0 {
+		s.trace.see(window, s.given)
+	}
 	if s.given == s.n {
 		return 0, io.EOF
 	}
@@ -48,6 +70,7 @@ func (s *source) Read(window []byte) (int, error) {
 }
 
 type job struct {
+	trace           *trace
 	n, most, each   int
 	checking, wrong bool
 	shown, waste    int
@@ -79,24 +102,44 @@ func must(err error) {
 
 // https://pkg.go.dev/io#ReadAll
 func readAll(j *job) {
-	data, err := io.ReadAll(&source{n: j.n, most: j.most})
+	data, err := io.ReadAll(&source{n: j.n, most: j.most, trace: j.trace})
 	must(err)
+	if t := j.trace; t != nil && len(t.regions) > 1 { // pieces of their own, and one copy of all at the end
+		t.copied, t.peakHeld = j.n, cap(data)
+		for _, region := range t.regions {
+			t.peakHeld += region
+		}
+	} else if t != nil {
+		t.peakHeld = cap(data)
+	}
 	j.show(data, cap(data))
 }
 
 // https://pkg.go.dev/bytes#Buffer.ReadFrom, which io.Copy (https://pkg.go.dev/io#Copy) uses
 func bufferCopy(j *job) {
 	var buffer bytes.Buffer
-	_, err := io.Copy(&buffer, &source{n: j.n, most: j.most})
+	_, err := io.Copy(&buffer, &source{n: j.n, most: j.most, trace: j.trace})
 	must(err)
+	if t := j.trace; t != nil { // one piece that moves into a larger one, all of it each time
+		held := 0
+		for i, region := range t.regions {
+			capacity := t.before[i] + region
+			t.copied += t.before[i]
+			t.peakHeld = max(t.peakHeld, held+capacity)
+			held = capacity
+		}
+	}
 	j.show(buffer.Bytes(), buffer.Cap())
 }
 
 // https://pkg.go.dev/io#ReadFull, for a length that is known
 func readFull(j *job) {
 	data := make([]byte, j.n)
-	_, err := io.ReadFull(&source{n: j.n, most: j.most}, data)
+	_, err := io.ReadFull(&source{n: j.n, most: j.most, trace: j.trace}, data)
 	must(err)
+	if j.trace != nil {
+		j.trace.peakHeld = cap(data)
+	}
 	j.show(data, cap(data))
 }
 
@@ -140,15 +183,19 @@ func run(j *job, body func(*job), bodies int) float64 {
 	return float64(time.Since(started).Nanoseconds())
 }
 
-// What Go's runtime counts: it copies by itself and collects garbage, so the peak and the copies are not to be seen.
+// Allocations are what Go's runtime counts. The peak is what was in use at once: garbage that was not yet collected is not
+// in it.
 func count(j *job, body func(*job)) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	run(j, body, 1)
 	runtime.ReadMemStats(&after)
-	fmt.Printf("{\"allocations\": %d, \"allocated\": %d, \"peak\": null, \"copied\": null, \"waste\": %d}\n",
-		after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc, j.waste)
+	j.trace = &trace{}
+	run(j, body, 1)
+	fmt.Printf("{\"allocations\": %d, \"allocated\": %d, \"peak\": %d, \"copied\": %d, \"waste\": %d}\n",
+		after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc, j.trace.peakHeld, j.trace.copied, j.waste)
+	j.trace = nil
 }
 
 func main() {
