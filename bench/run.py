@@ -3,6 +3,7 @@
     run.py                  everything, under an hour
     run.py --quick          the headline rows, under 3 minutes
     run.py --only io,sizes  these groups alone
+    run.py --minutes 20     in less time: samples get shorter where there are too many for it, never fewer than 5
 
 A case is one size, one kind of source and one state of the heap. Each of its rows is a worker, a process of its own; the
 workers of a case live side by side and are asked in turn, round by round, so that ratios can be taken pair by pair.
@@ -13,17 +14,21 @@ import argparse
 import glob
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
+from machine import machine
+from worker import Skipped, Worker
+
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 KIB, MIB = 1 << 10, 1 << 20
 ANY = 0  # a source that fills any window at once
-WORKERS = ["brimful", "hand", "dotnet", "libevent", "glib", "apr", "beast", "rust", "go"]
+WORKERS = ["brimful", "hand", "dotnet", "libevent", "glib", "apr", "beast", "curl", "rust", "go"]
 SIZES = [0, 1, 32, 100, 512, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 16 * MIB - 1, 16 * MIB, 16 * MIB + 1,
          64 * MIB, 100_000_000]
 HEADLINE_SIZES = [100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
@@ -73,10 +78,6 @@ HEAP_ROWS = {"limit", "pooled 256 MiB", "exact", "exact known", "malloc known", 
 SLOW_ROWS = {"APR brigade exact", "beast multi_buffer exact", ".NET one pooled", "read_to_end known", "pooled known"}
 
 
-class Skipped(Exception):
-    """A row that cannot run here, by name."""
-
-
 class Bench:
     def __init__(self, build, quick):
         self.build, self.quick = Path(build), quick
@@ -91,6 +92,7 @@ class Bench:
         found = sorted(glob.glob("/usr/lib/*/libmimalloc.so.2*") + glob.glob("/usr/local/lib/libmimalloc.so*"))
         self.mimalloc = found[0] if found else None
         self.cases, self.memory, self.axes, self.states = [], [], [], {}
+        self.hurry = 1.0  # how long samples are, as a share of what they should be
 
     def start(self, row, options, preload=()):
         if row not in self.where:
@@ -105,10 +107,18 @@ class Bench:
 
     # ---- one case: all its rows in turn
 
-    def measure(self, group, rows, keys, rounds=None, sample_ns=None, **options):
-        """rows: label -> (worker's row, options). keys: what tells this case from others of its group."""
+    def case(self, group, rows, keys, rounds=None, sample_ns=None, more=0, **options):
+        """A case for the plan: rows is label -> (worker's row, options), keys what tells it from others of its group."""
         rounds = rounds or (5 if self.quick else 7)
         sample_ns = sample_ns or (3e6 if self.quick else 8e6)
+        body = options["n"] * (0.5e-9 if options["n"] >= 4e6 else 0.1e-9)
+        seconds = len(rows) * (0.03 + 5 * body + rounds * max(1.1e-9 * sample_ns, 1.2 * body)) + more
+        what = f"{group} " + " ".join(f"{key}={value}" for key, value in keys.items())
+        return what, seconds, partial(self.measure, group, rows, keys, rounds, sample_ns, **options)
+
+    def measure(self, group, rows, keys, rounds, sample_ns, **options):
+        if self.hurry < 1:
+            rounds, sample_ns = min(rounds, 5), sample_ns * self.hurry
         case = {"group": group, **keys, "rows": {}}
         workers, bodies = {}, {}
         for label, (row, own) in rows.items():
@@ -122,8 +132,9 @@ class Bench:
             once = worker.run(1)[0] if first < 2e8 else first
             if once < 1e5:
                 once = worker.run(20)[0]
-            # Even 100 MB are warm after a body of the same row, so all have one before; but for what takes minutes.
-            bodies[label] = 0 if once > 4e8 else max(1, min(200_000, int(sample_ns / max(once, 1))))
+            # Even 100 MB are warm after a body of the same row, so all have one before; but for what takes fresh memory of
+            # that size each time or copies as long as that, which no body before makes faster.
+            bodies[label] = 0 if once > 3e7 else max(1, min(200_000, int(sample_ns / max(once, 1))))
             case["rows"][label] = {"samples": [], "faults": [], "bodies": bodies[label] or 1}
         labels = list(workers)
         for turn in range(rounds):
@@ -143,7 +154,6 @@ class Bench:
             seen["ns"] = statistics.median(seen["samples"])
             seen["faults"] = statistics.median(seen["faults"])
         self.cases.append(case)
-        say(group, keys, f"{len(workers)} rows")
 
     def rows(self, wanted=None):
         wanted = wanted or (QUICK_ROWS if self.quick else list(ROWS))
@@ -159,14 +169,14 @@ class Bench:
                     rows = self.rows([row for row in QUICK_ROWS if row in HEAP_ROWS])
                 elif self.quick and n >= 100_000_000:
                     rows = self.rows([row for row in QUICK_ROWS if row not in SLOW_ROWS])
-                self.measure("sizes", rows, {"n": n, "most": ANY, "heap": heap}, n=n, heap=heap)
+                yield self.case("sizes", rows, {"n": n, "most": ANY, "heap": heap}, n=n, heap=heap)
 
     def sources(self):
         mosts = [8000] if self.quick else [1460, 8000, 16 * KIB, 64 * KIB]
         sizes = [100_000, 10_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
         for most in mosts:
             for n in sizes:
-                self.measure("sources", self.rows(), {"n": n, "most": most, "heap": "freed"}, n=n, most=most, heap="freed")
+                yield self.case("sources", self.rows(), {"n": n, "most": most, "heap": "freed"}, n=n, most=most, heap="freed")
 
     def hints(self):
         for n in [100_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
@@ -174,31 +184,34 @@ class Bench:
             for name, hint in (("right", n), ("a tenth", n // 10), ("ten times", n * 10)):
                 rows[f"pooled, hint {name}"] = ("pooled-256", {"hint": hint})
                 rows[f"exact, hint {name}"] = ("exact", {"hint": hint})
-            self.measure("hints", rows, {"n": n, "most": 65536, "heap": "freed"}, n=n, most=65536, heap="freed")
+            yield self.case("hints", rows, {"n": n, "most": 65536, "heap": "freed"}, n=n, most=65536, heap="freed")
 
     def cold(self):
-        """The first body of a process, with an empty pool; every sample is a process of its own."""
         for n in [100_000, 10_000_000] if self.quick else [100, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
-            wanted = ["pooled", "exact", "exact known", "malloc known", "realloc", "read_to_end", "io.ReadAll",
-                      ".NET MemoryStream", ".NET list exact"]
-            case = {"group": "cold", "n": n, "most": ANY, "heap": "fresh", "rows": {}}
-            for _ in range(5 if self.quick else 9):
-                for label in wanted:
-                    row, own = ROWS[label]
-                    try:
-                        worker = self.start(row, {"n": n, **own})
-                    except Skipped as skipped:
-                        self.skipped.add(str(skipped))
-                        continue
-                    took, faults = worker.run(0)
-                    worker.end()
-                    seen = case["rows"].setdefault(label, {"samples": [], "faults": []})
-                    seen["samples"].append(took)
-                    seen["faults"].append(faults)
-            for seen in case["rows"].values():
-                seen["ns"], seen["faults"] = statistics.median(seen["samples"]), statistics.median(seen["faults"])
-            self.cases.append(case)
-            say("cold", n)
+            processes = 9 * (5 if self.quick else 9)
+            yield f"cold n={n}", processes * (0.01 + 1e-9 * n), partial(self.first_bodies, n)
+
+    def first_bodies(self, n):
+        """The first body of a process, with an empty pool; every sample is a process of its own."""
+        wanted = ["pooled", "exact", "exact known", "malloc known", "realloc", "read_to_end", "io.ReadAll",
+                  ".NET MemoryStream", ".NET list exact"]
+        case = {"group": "cold", "n": n, "most": ANY, "heap": "fresh", "rows": {}}
+        for _ in range(5 if self.quick else 9):
+            for label in wanted:
+                row, own = ROWS[label]
+                try:
+                    worker = self.start(row, {"n": n, **own})
+                except Skipped as skipped:
+                    self.skipped.add(str(skipped))
+                    continue
+                took, faults = worker.run(0)
+                worker.end()
+                seen = case["rows"].setdefault(label, {"samples": [], "faults": []})
+                seen["samples"].append(took)
+                seen["faults"].append(faults)
+        for seen in case["rows"].values():
+            seen["ns"], seen["faults"] = statistics.median(seen["samples"]), statistics.median(seen["faults"])
+        self.cases.append(case)
 
     def threads(self):
         rows = {}
@@ -207,8 +220,9 @@ class Bench:
             for threads in (1, 2):
                 rows[f"{label}, {threads} thread{'s' * (threads > 1)}"] = (row, {"threads": threads})
         for n in [1_000_000] if self.quick else [1000, 100_000, 1_000_000, 10_000_000]:
-            self.measure("threads", rows, {"n": n, "most": ANY, "heap": "freed"}, n=n, heap="freed", sample_ns=2e7)
-        self.measure("handed over", {"released on the other thread": ("handed-over", {})}, {"n": 1_000_000}, n=1_000_000, sample_ns=1e8 if self.quick else 1e9)
+            yield self.case("threads", rows, {"n": n, "most": ANY, "heap": "freed"}, n=n, heap="freed", sample_ns=2e7)
+        yield self.case("handed over", {"released on the other thread": ("handed-over", {})}, {"n": 1_000_000},
+                        n=1_000_000, sample_ns=1e8 if self.quick else 1e9)
 
     def suspended(self):
         sizes, pieces = ([1, 10], [512, 8000]) if self.quick else ([1, 5, 10, 20], [512, 4096, 8000, 32767])
@@ -222,10 +236,14 @@ class Bench:
                     rows[f"{label}, suspended"] = (row, {**own, "pends": 2})
                     rows[f"{label}, suspended by a call"] = (row, {**own, "pends": 1})
                 # Replay copies n * n / (2 * piece) bytes; beyond this it takes minutes.
-                if n * n / (2 * piece) <= (8e9 if self.quick else 3e10):
+                again = n * n / (2 * piece)
+                if again <= (8e9 if self.quick else 3e10):
                     rows["replay"] = ("replay", {"length": "known"})
                     rows["replay, cached target"] = ("replay-cached", {"length": "known"})
-                self.measure("suspended", rows, {"n": n, "most": piece, "heap": "fresh"}, n=n, most=piece, rounds=5)
+                else:
+                    again = 0
+                yield self.case("suspended", rows, {"n": n, "most": piece, "heap": "fresh"}, n=n, most=piece, rounds=5,
+                                more=2 * 7 * again * 0.2e-9)
 
     def pushes(self):
         rows = {"pooled": ("push-pooled", {}), "exact": ("push-exact", {}), "realloc": ("realloc-push", {}),
@@ -233,23 +251,38 @@ class Bench:
                 "GByteArray": ("gbytearray-push", {}), "Vec": ("vec-push", {}), "BytesMut": ("bytes-mut-push", {}),
                 "bytes.Buffer": ("go-buffer-push", {})}
         for each in [1] if self.quick else [1, 16, 256, 4096, 65536]:
-            self.measure("pushes", rows, {"n": 1_000_000, "each": each, "heap": "fresh"}, n=1_000_000, each=each)
+            yield self.case("pushes", rows, {"n": 1_000_000, "each": each, "heap": "fresh"}, n=1_000_000, each=each)
 
     def io(self):
         rows = {"limit": ("limit", {}), "pooled": ("fd-pooled", {}), "exact": ("fd-exact", {}),
                 "pooled known": ("fd-pooled", {"length": "known"}), "exact known": ("fd-exact", {"length": "known"}),
                 "realloc": ("realloc", {}), "realloc by piece": ("realloc-by-piece", {}),
-                "malloc known": ("malloc-known", {"length": "known"}), "read_to_end": ("read-to-end", {})}
+                "malloc known": ("malloc-known", {"length": "known"}), "read_to_end": ("read-to-end", {}),
+                "evbuffer exact": ("evbuffer-exact", {})}
+        if self.quick:
+            del rows["realloc by piece"], rows["evbuffer exact"]
         sizes = [1_000_000, 100_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
         for kind in ("pipe", "unix", "tcp", "file"):
             for n in sizes[:1] if self.quick and kind == "file" else sizes:
-                self.measure("io", rows, {"n": n, "kind": kind, "heap": "fresh"}, n=n, io=kind,
+                yield self.case("io", rows, {"n": n, "kind": kind, "heap": "fresh"}, n=n, io=kind,
                              path=self.build / f"body-{os.getpid()}", sample_ns=1e7, rounds=5 if self.quick else 15)
 
+    def curl(self):
+        """libcurl from an HTTP server on loopback: the usual realloc in its write callback, and brimful there."""
+        rows = {"limit": ("curl-limit", {}), "realloc": ("curl-realloc", {}), "pooled": ("curl-pooled", {}),
+                "exact": ("curl-exact", {}), "pooled known": ("curl-pooled", {"length": "known"}),
+                "exact known": ("curl-exact", {"length": "known"})}
+        for n in [10_000, 10_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
+            yield self.case("curl", rows, {"n": n, "heap": "fresh"}, n=n, sample_ns=1e7, rounds=5 if self.quick else 9)
+
     def peaks(self):
+        rows = self.rows()
+        yield "memory n=256 MiB", len(rows) * 0.2, partial(self.most_resident, rows)
+
+    def most_resident(self, rows):
         """The most memory resident beyond what the process had at its start, one body, a process per row."""
         n = 256 * MIB
-        for label, (row, own) in self.rows().items():
+        for label, (row, own) in rows.items():
             try:
                 worker = self.start(row, {"n": n, **own, "most": 65536})
             except Skipped as skipped:
@@ -261,124 +294,90 @@ class Bench:
             peak = worker.resident("VmHWM") - before
             self.memory.append({"row": label, "n": n, "peak": peak, "held": worker.resident("VmRSS") - before, "ns": took})
             worker.end()
-        say("memory", f"{len(self.memory)} rows")
 
     def counted(self):
+        rows = {label: row for label, row in self.rows().items() if label != "limit" and not row[1].get("mimalloc")}
+        for n in [10_000, 1_000_000, 100_000_000] if self.quick else [10**power for power in range(3, 9)]:
+            yield f"axes n={n}", 2 * len(rows) * (0.02 + 0.8e-9 * n), partial(self.count, n, rows)
+
+    def count(self, n, rows):
         """The four axes: bytes allocated, peak held, bytes copied, waste; of a first body and of one after others."""
-        for n in [10_000, 1_000_000, 100_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
-            for label, (row, own) in self.rows([row for row in ROWS if row != "limit"]).items():
-                if own.get("mimalloc"):
-                    continue
-                for warm in (False, True):
-                    try:
-                        worker = self.start(row, {"n": n, "most": 65536, **own},
-                                            [] if row.startswith("go-") else [self.build / "libcounts.so"])
-                    except Skipped as skipped:
-                        self.skipped.add(str(skipped))
-                        break
-                    if warm:
-                        worker.run(0)
-                    self.axes.append({"row": label, "n": n, "warm": warm, **json.loads(worker.ask("count"))})
-                    worker.end()
-        say("axes", f"{len(self.axes)} rows")
+        for label, (row, own) in rows.items():
+            for warm in (False, True):
+                try:
+                    worker = self.start(row, {"n": n, "most": 65536, **own},
+                                        [] if row.startswith("go-") else [self.build / "libcounts.so"])
+                except Skipped as skipped:
+                    self.skipped.add(str(skipped))
+                    break
+                if warm:
+                    worker.run(0)
+                self.axes.append({"row": label, "n": n, "warm": warm, **json.loads(worker.ask("count"))})
+                worker.end()
 
     def whole_process(self):
         bodies, rounds, pause = ("20000", "3", "300") if self.quick else ("100000", "10", "1000")
+        states, seconds = self.build / "states", int(rounds) * (0.6 + int(pause) / 1000)
         for way in ("brimful", "malloc", "realloc"):
-            self.state(f"mixed {way}", "mixed", way, bodies)
-            self.state(f"burst {way}", "burst", way, rounds, pause)
-        self.state("stalls", "stalls", "10000")
+            yield self.state(f"mixed {way}", 5e-5 * int(bodies), states, "mixed", way, bodies)
+        for name, command, folder in (("Python", ROOT / ".venv/bin/python", ROOT), ("Node", "node", ROOT / "build/node")):
+            program = HERE / "languages" / f"mixed.{'py' if name == 'Python' else 'mjs'}"
+            yield self.state(f"mixed {name}", 1.5e-4 * int(bodies), command, program, bodies, folder=folder)
+        for way in ("brimful", "malloc", "realloc"):
+            yield self.state(f"burst {way}", seconds + 2.5 * (way == "brimful"), states, "burst", way, rounds, pause)
+        yield self.state("stalls", 0.2, states, "stalls", "10000")
         for length in (16 * MIB, 1 << 30):
             for prefer in ("pooled", "exact"):
-                self.state(f"liars {length >> 20} MiB {prefer}", "liars", "1000", str(length), prefer)
+                yield self.state(f"liars {length >> 20} MiB {prefer}", 0.1, states, "liars", "1000", str(length), prefer)
 
-    def state(self, name, *arguments):
-        program = subprocess.run([self.build / "states", *arguments], capture_output=True, text=True)
+    def state(self, name, seconds, *command, folder=None):
+        return f"states {name}", seconds, partial(self.whole, name, command, folder)
+
+    def whole(self, name, command, folder):
+        """A program that shows a state of a whole process: one JSON object."""
+        try:
+            program = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+        except OSError as error:
+            self.skipped.add(f"{name}: {error}")
+            return
         if program.returncode != 0:
-            self.skipped.add(f"{name}: {program.stderr.strip()}")
+            self.skipped.add(f"{name}: {(program.stderr.strip() or 'failed').splitlines()[-1]}")
             return
         self.states[name] = json.loads(program.stdout)
-        say("states", name)
-
-
-class Worker:
-    def __init__(self, path, row, options, preload):
-        environment = dict(os.environ)
-        if preload:
-            environment["LD_PRELOAD"] = " ".join(map(str, preload))
-        arguments = [f"{key}={value}" for key, value in options.items()]
-        self.name = f"{path.name} {row} {' '.join(arguments)}"
-        self.process = subprocess.Popen([path, row, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment)
-        if self.process.stdout.readline().strip() != "ready":
-            sys.exit(f"bench: {self.name} does not start")
-
-    def ask(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        if not answer:
-            sys.exit(f"bench: {self.name} ended at {command!r}")
-        return answer
-
-    def run(self, bodies):
-        """ns and page faults per body; 0 bodies: one, with none before it to warm up."""
-        took, faults = self.ask(f"run {bodies}" if bodies else "cold").split()
-        return float(took), float(faults)
-
-    def resident(self, field):
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) * KIB
-        raise ValueError(field)
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def say(*words):
     print(f"{time.strftime('%H:%M:%S')} ", *words, flush=True)
 
 
-def version(*command):
-    try:
-        said = subprocess.run(command, capture_output=True, text=True)
-        return (said.stdout or said.stderr).splitlines()[0] if said.returncode == 0 else None
-    except OSError:
-        return None
+def duration(seconds):
+    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.0f} s"
 
 
-def package(name):
-    return version("dpkg-query", "-W", "-f", "${Version}\n", name)
-
-
-def machine():
-    cpu = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    lock = (HERE / "rust" / "Cargo.lock").read_text().split("[[package]]")
-    crates = {part.split('"')[1]: part.split('"')[3] for part in lock[1:]}
-    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    return {
-        "cpu": cpu[0] if cpu else platform.machine(), "cores": os.cpu_count(), "kernel": platform.release(),
-        "huge_pages": huge.read_text().split("[")[1].split("]")[0] if huge.exists() else None,
-        "libc": " ".join(platform.libc_ver()), "load_at_start": os.getloadavg()[0],
-        "versions": {
-            "gcc": version("gcc", "--version"), "rustc": version("rustc", "--version"), "go": version("go", "version"),
-            "libevent": package("libevent-dev"), "GLib": package("libglib2.0-dev"), "APR-util": package("libaprutil1-dev"),
-            "Boost": package("libboost-dev"), "mimalloc": package("libmimalloc2.0"),
-            "bytes": crates.get("bytes"), "http-body-util": crates.get("http-body-util"),
-        },
-    }
+def follow(bench, plan, allowed):
+    """Runs the plan, and says after each case how long the rest will take. The more is known the less is guessed."""
+    started, done, whole = time.monotonic(), 0.0, sum(seconds for _, seconds, _ in plan)
+    for i, (what, seconds, run) in enumerate(plan, 1):
+        passed = time.monotonic() - started
+        pace = (passed + 20) / (done + 20)  # how much slower this machine is than the guesses say
+        left = pace * (whole - done)
+        bench.hurry = min(1.0, max(0.1, (allowed - passed) / left))
+        began = time.monotonic()
+        run()
+        done += seconds
+        left = (time.monotonic() - started + 20) / (done + 20) * (whole - done)
+        say(f"{i}/{len(plan)}", what, f"{time.monotonic() - began:.1f} s; {duration(left)} left")
 
 
 def main():
     groups = {"sizes": Bench.sizes, "sources": Bench.sources, "hints": Bench.hints, "cold": Bench.cold,
               "threads": Bench.threads, "suspended": Bench.suspended, "pushes": Bench.pushes, "io": Bench.io,
-              "memory": Bench.peaks, "axes": Bench.counted, "states": Bench.whole_process}
+              "curl": Bench.curl, "memory": Bench.peaks, "axes": Bench.counted, "states": Bench.whole_process}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the headline rows only")
     parser.add_argument("--only", default=",".join(groups), help="groups, with commas: " + ", ".join(groups))
-    parser.add_argument("--build", default=HERE.parent / "build" / "bench", help="where the workers are")
+    parser.add_argument("--minutes", type=float, help="how long it may take (default: 55, and 2.7 for the headline rows)")
+    parser.add_argument("--build", default=ROOT / "build" / "bench", help="where the workers are")
     parser.add_argument("--results", default=HERE / "results", help="where latest.json goes")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",")
@@ -386,8 +385,8 @@ def main():
     if unknown:
         parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(groups)}")
     bench, started, about = Bench(arguments.build, arguments.quick), time.time(), machine()
-    for group in wanted:
-        groups[group](bench)
+    plan = [case for group in wanted for case in groups[group](bench)]
+    follow(bench, plan, 60 * (arguments.minutes or (2.7 if arguments.quick else 55)))
     for each in sorted(bench.skipped):
         say("skipped -", each)
     result = {"date": time.strftime("%Y-%m-%d"), "quick": arguments.quick, "minutes": round((time.time() - started) / 60, 1),

@@ -35,14 +35,14 @@ type source struct {
 
 // Where the windows lay, which tells what Go copies: nothing preloaded sees that.
 type trace struct {
-	end              unsafe.Pointer // where the last window ended: the same for all windows of one piece of memory
-	regions          []int          // room of each piece of memory, in order
-	before           []int          // bytes that had come before it
+	end              uintptr // where the last window ended: the same for all windows of one piece of memory
+	regions          []int   // room of each piece of memory, in order
+	before           []int   // bytes that had come before it
 	copied, peakHeld int
 }
 
 func (t *trace) see(window []byte, given int) {
-	end := unsafe.Add(unsafe.Pointer(unsafe.SliceData(window)), len(window))
+	end := uintptr(unsafe.Pointer(unsafe.SliceData(window))) + uintptr(len(window))
 	if end != t.end {
 		t.end = end
 		t.regions = append(t.regions, len(window))
