@@ -132,7 +132,7 @@ build/types.done: bindings-node/package.json
 MEASURE := build/bench/venv/bin/python bench/run.py --build build/bench
 REPORT := build/bench/venv/bin/python bench/report.py
 
-bench-workers: build/c.done build/bench/venv.done
+bench-workers: build/c.done build/python.done build/node.done build/bench/venv.done
 	@$(MAKE) --no-print-directory -C bench packages
 	@$(MAKE) --no-print-directory -C bench workers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
 

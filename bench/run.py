@@ -320,9 +320,10 @@ class Bench:
         states, seconds = self.build / "states", int(rounds) * (0.6 + int(pause) / 1000)
         for way in ("brimful", "malloc", "realloc"):
             yield self.state(f"mixed {way}", 5e-5 * int(bodies), states, "mixed", way, bodies)
-        for name, command, folder in (("Python", ROOT / ".venv/bin/python", ROOT), ("Node", "node", ROOT / "build/node")):
-            program = HERE / "languages" / f"mixed.{'py' if name == 'Python' else 'mjs'}"
-            yield self.state(f"mixed {name}", 1.5e-4 * int(bodies), command, program, bodies, folder=folder)
+        python = [ROOT / ".venv/bin/python", HERE / "languages/mixed.py"]
+        node = ["node", "--max-semi-space-size=1", HERE / "languages/mixed.mjs"]
+        yield self.state("mixed Python", 1e-4 * int(bodies), *python, bodies)
+        yield self.state("mixed Node", 1e-4 * int(bodies), *node, bodies, folder=ROOT / "build/node")
         for way in ("brimful", "malloc", "realloc"):
             yield self.state(f"burst {way}", seconds + 2.5 * (way == "brimful"), states, "burst", way, rounds, pause)
         yield self.state("stalls", 0.2, states, "stalls", "10000")

@@ -16,9 +16,10 @@ static void print_all(struct measure *measure, const PGresult *result, uint64_t 
 
 static void blocking(PGconn *connection, struct measure *measure)
 {
+  int binary = strcmp(measure->how, "text") != 0;
   PGresult *result = strcmp(measure->how, "simple") == 0
                          ? PQexec(connection, measure->query)
-                         : PQexecParams(connection, measure->query, 0, NULL, NULL, NULL, NULL, strcmp(measure->how, "text") != 0);
+                         : PQexecParams(connection, measure->query, 0, NULL, NULL, NULL, NULL, binary);
   if (PQresultStatus(result) != PGRES_TUPLES_OK)
     measure_fail("libpq", PQerrorMessage(connection));
   print_all(measure, result, 0);

@@ -15,7 +15,7 @@
  * PORT USER DATABASE HOW QUERY [TIMES]
  *
  * Without TIMES each value is printed as a line of JSON with its hash. With it the query is made once, and then TIMES
- * times more, and a line with the time of the first and of one of the others and the peak of the process' memory is printed.
+ * times more, and a line is printed: the time of the first, that of one of the others, the peak of the memory.
  */
 struct measure {
   const char *port, *user, *database, *how, *query;
@@ -42,7 +42,8 @@ static inline double measure_processor(void)
 {
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);
-  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 static inline double measure_now(void)
@@ -74,8 +75,8 @@ static inline void measure_value(struct measure *measure, uint64_t row, int colu
   sha256_begin(&hash);
   sha256_add(&hash, data, length);
   sha256_end(&hash, hex);
-  printf("{\"row\": %" PRIu64 ", \"column\": %d, \"status\": \"ok\", \"length\": %zu, \"sha256\": \"%s\"}\n", row, column,
-         length, hex);
+  printf("{\"row\": %" PRIu64 ", \"column\": %d, \"status\": \"ok\"", row, column);
+  printf(", \"length\": %zu, \"sha256\": \"%s\"}\n", length, hex);
 }
 
 /* The most that was resident; not ru_maxrss, in which what the process was before exec counts too. */
@@ -103,9 +104,10 @@ static inline void measure_first(struct measure *measure)
 static inline void measure_end(const struct measure *measure, long resident)
 {
   double times = (double)measure->times;
-  printf("{\"first\": %.9f, \"next\": %.9f, \"processor\": %.9f, \"bytes\": %" PRIu64 ", \"peak\": %ld, \"before\": %ld}\n",
-         measure->first, (measure_now() - measure->began) / times, (measure_processor() - measure->processor) / times,
-         measure->bytes / (uint64_t)(measure->times + 1), measure_peak(), resident);
+  printf("{\"first\": %.9f, \"next\": %.9f, \"processor\": %.9f", measure->first,
+         (measure_now() - measure->began) / times, (measure_processor() - measure->processor) / times);
+  printf(", \"bytes\": %" PRIu64 ", \"peak\": %ld, \"before\": %ld}\n", measure->bytes / (uint64_t)(measure->times + 1),
+         measure_peak(), resident);
 }
 
 #endif
