@@ -217,7 +217,8 @@ const char *authentication_answer(struct authentication *authentication, const c
   }
   switch (wanted) {
   case DONE:
-    return authentication->nonce[0] == '\0' ? NULL : "the server ended SCRAM without proving that it knows the password";
+    return authentication->nonce[0] == '\0' ? NULL
+                                            : "the server ended SCRAM without proving that it knows the password";
   case CLEAR_TEXT:
     output_begin(output, 'p');
     output_text(output, authentication->password);

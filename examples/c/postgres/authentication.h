@@ -10,8 +10,8 @@ struct authentication {
   char signature[45];   /* what only a server that knows the password can answer; empty before it is due, and after */
 };
 
-/* Answers the body of an authentication request by writing to `output`, or by nothing where nothing is due. Returns NULL,
-   or what is wrong, in words. */
+/* Answers the body of an authentication request by writing to `output`, or by nothing where nothing is due. Returns
+   NULL, or what is wrong, in words. */
 const char *authentication_answer(struct authentication *authentication, const char *body, size_t length,
                                   struct output *output);
 

@@ -88,6 +88,11 @@ void connection_free(struct connection *connection)
 {
   if (connection == NULL)
     return;
+  if (connection->ready && connection->reading != LOST) { /* goodbye, where it goes at once */
+    output_begin(&connection->output, 'X');
+    output_end(&connection->output);
+    output_send(&connection->output, connection->input.socket);
+  }
   if (connection->input.socket >= 0)
     close(connection->input.socket);
   brimful_collector_free(connection->message);
@@ -271,17 +276,18 @@ enum event connection_next(struct connection *connection, struct value *value)
   for (;;) {
     enum event event = EVENT_WAIT;
     /* What is due is sent first. That the server does not take it (any more) is no reason not to read what it says. */
-    brimful_status sent = connection->reading == LOST ? BRIMFUL_OK : output_send(&connection->output, connection->input.socket);
+    brimful_status sent =
+        connection->reading == LOST ? BRIMFUL_OK : output_send(&connection->output, connection->input.socket);
     int error = errno;
     brimful_status status = step(connection, value, &event);
     if (event != EVENT_WAIT)
       return event;
-    if (status < BRIMFUL_OK)
-      return lose_by(connection, status);
-    if (status > BRIMFUL_OK && sent < BRIMFUL_OK) {
+    if (status != BRIMFUL_OK && sent < BRIMFUL_OK) { /* why it could not be sent says more than that nothing comes */
       errno = error;
       return lose_by(connection, sent);
     }
+    if (status < BRIMFUL_OK)
+      return lose_by(connection, status);
     if (status > BRIMFUL_OK)
       return EVENT_WAIT;
   }

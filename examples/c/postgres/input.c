@@ -4,11 +4,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static brimful_status receive(int socket, void *bytes, size_t length, int flags, size_t *came)
+static brimful_status receive(int socket, void *bytes, size_t length, size_t *came)
 {
   ssize_t count;
   *came = 0;
-  while ((count = recv(socket, bytes, length, flags)) < 0 && errno == EINTR)
+  while ((count = recv(socket, bytes, length, 0)) < 0 && errno == EINTR)
     ;
   if (count < 0)
     return errno == EAGAIN || errno == EWOULDBLOCK ? BRIMFUL_PENDING : BRIMFUL_ERR_SOURCE;
@@ -23,7 +23,7 @@ static brimful_status fill(struct input *input)
   memmove(input->bytes, input->bytes + input->at, input->end - input->at);
   input->end -= input->at;
   input->at = 0;
-  brimful_status status = receive(input->socket, input->bytes + input->end, sizeof input->bytes - input->end, 0, &came);
+  brimful_status status = receive(input->socket, input->bytes + input->end, sizeof input->bytes - input->end, &came);
   input->end += came;
   return status;
 }
@@ -65,20 +65,20 @@ brimful_status input_collect(struct input *input, brimful_collector *collector, 
 
 brimful_status input_skip(struct input *input, uint64_t *left)
 {
-  uint64_t share = INPUT_SHARE;
+  size_t share = INPUT_SHARE;
   size_t part = input->end - input->at;
   if (part > *left)
     part = (size_t)*left;
   input->at += part;
   *left -= part;
   while (*left > 0 && share > 0) {
-    uint64_t want = *left < share ? *left : share;
-    /* With MSG_TRUNC a TCP socket throws bytes away without copying them: tcp(7). */
-    brimful_status status = receive(input->socket, NULL, (size_t)want, MSG_TRUNC, &part);
+    /* What was read ahead is used up, so its place is free for what nobody wants. */
+    size_t want = *left < sizeof input->bytes ? (size_t)*left : sizeof input->bytes;
+    brimful_status status = receive(input->socket, input->bytes, want, &part);
     if (status != BRIMFUL_OK)
       return status;
     *left -= part;
-    share -= part;
+    share -= part < share ? part : share;
   }
   return *left > 0 ? BRIMFUL_MORE : BRIMFUL_OK;
 }

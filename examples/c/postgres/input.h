@@ -1,8 +1,9 @@
 /*
  * What has come on a socket and has not been used yet.
  *
- * Heads and small values are found in a few kilobytes that are read ahead. A large value is not: what of its first bytes
- * was read ahead is written to its collector, and the rest goes from the socket straight into the collector's memory.
+ * Heads and small values are found in a few kilobytes that are read ahead. A large value is not: what of its first
+ * bytes was read ahead is written to its collector, and the rest goes from the socket straight into the collector's
+ * memory.
  *
  * Every function can stop at any byte. It answers
  *   BRIMFUL_OK            done

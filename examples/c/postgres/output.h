@@ -1,4 +1,4 @@
-/* Messages on their way to the server. Each is a type, a length and fields; what the socket does not take stays here. */
+/* Messages on their way to the server. Each is a type, a length and fields; what the socket does not take stays. */
 #ifndef POSTGRES_OUTPUT_H
 #define POSTGRES_OUTPUT_H
 

@@ -15,8 +15,8 @@ brimful_status row_options(struct row *row, const brimful_options *options)
   brimful_options all = BRIMFUL_OPTIONS_INIT;
   if (options != NULL)
     all = *options;
-  /* The server that one has logged in to may announce what it likes up to its own limit of 1 GB for a field: memory that
-     no byte has reached costs nothing, and so the value is allocated once and never moved. */
+  /* The server that one has logged in to may announce what it likes up to its own limit of 1 GB for a field: memory
+     that no byte has reached costs nothing, and so the value is allocated once and never moved. */
   if (all.max_prealloc == 0)
     all.max_prealloc = 1 << 30;
   if (all.max_step == 0)

@@ -37,8 +37,8 @@ brimful_status row_options(struct row *row, const brimful_options *options);
 /* A row has begun, in a message of `length` bytes. */
 void row_begin(struct row *row, uint64_t length);
 
-/* The row's next value; *given is 0 at its end. As the functions of input.h, and BRIMFUL_ERR_CONTRACT where the server's
-   numbers cannot be. An error of a single value is value->status, and the row goes on behind it. */
+/* The row's next value; *given is 0 at its end. As the functions of input.h, and BRIMFUL_ERR_CONTRACT where the
+   server's numbers cannot be. An error of a single value is value->status, and the row goes on behind it. */
 brimful_status row_next(struct row *row, struct input *input, struct value *value, int *given);
 
 #endif

@@ -9,8 +9,8 @@
  *     --cancel-at N               let go of the first query once N bytes of a value have come
  *     --connections N             make N connections, each of which asks all queries
  *
- * PGPASSWORD in the environment is the password. Prints a line of JSON for each value, error and connection that is lost;
- * the exit status is 1 where there was one of the latter two.
+ * PGPASSWORD in the environment is the password. Prints a line of JSON for each value, error and connection that is
+ * lost; the exit status is 1 where there was one of the latter two.
  */
 #include "connection.h"
 
@@ -73,7 +73,8 @@ static void print_value(const struct value *value)
   for (size_t i = 0; value->pooled != NULL && brimful_buffer_segments(value->pooled, i, &piece, 1) == 1; i++)
     sha256_add(&hash, piece.data, piece.length);
   sha256_end(&hash, hex);
-  printf(", \"status\": \"%s\", \"length\": %zu, \"sha256\": \"%s\"", brimful_status_name(value->status), value->length, hex);
+  printf(", \"status\": \"%s\", \"length\": %zu", brimful_status_name(value->status), value->length);
+  printf(", \"sha256\": \"%s\"", hex);
   printf(", \"announced\": %" PRIu64 ", \"received\": %" PRIu64 ", \"pendings\": %" PRIu64 ", \"copied\": %" PRIu64
          ", \"allocations\": %" PRIu64 ", \"peak_held\": %" PRIu64,
          value->info.expected, value->info.received, value->info.pendings, value->info.copied, value->info.allocations,
