@@ -4,9 +4,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FormatStrFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, FuncFormatter, NullFormatter
 
-from results import has, ratio, size
+from results import has, ns, ratio, size
 
 OURS = {"pooled 256 MiB": "#005f9e", "exact": "#d1495b", "exact known": "#2e8b57"}
 PEERS = {"realloc": "#444444", "read_to_end": "#b07d2b", "open_memstream": "#8a6fb0", "io.ReadAll": "#55a6b8",
@@ -37,8 +37,10 @@ def time(results):
         if points:
             axes.plot(*zip(*points), marker="o", markersize=3, color=style, label=row, linewidth=2 if row in OURS else 1.2,
                       linestyle=":" if row == "limit" else "-" if row in OURS else "--")
-    axes.set(xscale="log", yscale="log", xlabel="bytes of the body", ylabel="ns",
+    axes.set(xscale="log", yscale="log", xlabel="bytes of the body", ylabel="time of a body",
              title="Time to read a whole body, source fills any window (limit: into warm memory)")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: ns(value)))
     axes.legend(fontsize=8)
     return figure
 
@@ -47,16 +49,16 @@ def ratios(results):
     wanted = [n for n in (100_000, 1_000_000, 10_000_000, 100_000_000) if results.of("sizes", heap="freed", n=n)]
     if not wanted:
         return None
+    cases = [results.of("sizes", heap="freed", n=n)[0] for n in wanted]
+    peers = [row for row in dict.fromkeys(row for case in cases for row in case["rows"])
+             if row not in {*OURS, "limit", "pooled", "pooled list", "pooled known"} and "known" not in row]
     figure, all_axes = plt.subplots(1, len(wanted), figsize=(3.6 * len(wanted), 6), sharey=True, squeeze=False)
-    for axes, n in zip(all_axes[0], wanted):
-        case = results.of("sizes", heap="freed", n=n)[0]
-        peers = [row for row in case["rows"] if row not in {*OURS, "limit", "pooled", "pooled list", "pooled known"}
-                 and not row.endswith("known") and "known" not in row]
+    for axes, case in zip(all_axes[0], cases):
         for at, (row, color) in enumerate((row, OURS[row]) for row in ("pooled 256 MiB", "exact")):
-            values = [ratio(case, row, peer) for peer in peers]
+            values = [ratio(case, row, peer) if has(case, row, peer) else 1 for peer in peers]
             axes.barh([i + 0.4 * at - 0.2 for i in range(len(peers))], [value - 1 for value in values],
                       left=1, height=0.38, color=color, label=row)
-        axes.set(yticks=range(len(peers)), yticklabels=peers, xscale="log", title=size(n), xlabel="ours / peer (time)")
+        axes.set(yticks=range(len(peers)), yticklabels=peers, xscale="log", title=size(case["n"]), xlabel="ours / peer (time)")
         axes.set_xlim(min(0.05, axes.get_xlim()[0]), max(5, axes.get_xlim()[1]))  # so that 0.1, 1 are on each axis
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
@@ -96,6 +98,8 @@ def suspended(results):
             if points:
                 axes.plot(*zip(*points), marker="o", markersize=3, color=color, linestyle=style, label=row)
         axes.set(yscale="log", xlabel="MiB", title=f"a pause after every {most} B")
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(FixedLocator(sorted({case["n"] / 2**20 for case in cases})))
     all_axes[0][0].set(ylabel="ns per byte")
     handles = {label: handle for axes in all_axes[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figure.legend(handles.values(), handles.keys(), loc="upper center", ncols=3, fontsize=8, bbox_to_anchor=(0.5, 0))

@@ -5,7 +5,9 @@ import statistics
 from pathlib import Path
 
 import plots
+import readme
 import targets
+from reasons import REASONS
 from results import Results, has, ns, ratio, size
 
 
@@ -99,16 +101,29 @@ def memory(results):
         table(["", "N", "peak / N", "still resident after it", "time"], rows) + "\n"
 
 
+AXES = ("allocated", "peak", "copied", "waste")
+
+
 def axes(results):
     seen = results.all["axes"]
     if not seen:
         return ""
-    rows = [[each["row"], size(each["n"]), "after others" if each["warm"] else "first", each["allocations"],
-             *(size(each[axis]) for axis in ("allocated", "peak", "copied", "waste"))] for each in seen]
-    note = ("Counted from outside by a preloaded library (bench/c/counts.h says how): a realloc that stays in place, or whose "
-            "pages the kernel moves, counts what it grows by; address space counts as it becomes writable. What "
-            "open_memstream copies within libc is not seen; of Go its runtime tells bytes allocated alone.\n\n")
-    out = "## Four axes\n\n" + note + table(["", "N", "body", "allocations", "allocated", "peak held", "copied", "waste"], rows)
+    out = ("## The four axes\n\nCounted from outside by a preloaded library (bench/c/counts.h says how): a realloc that stays in "
+           "place, or whose pages the kernel moves, counts what it grows by; address space counts as it becomes writable. Of "
+           "what open_memstream copies only fwrite's share is seen. Go's allocations are its runtime's own count; its copies and "
+           "what it holds follow from where the source's windows lay, without garbage. The first body of a process, and one "
+           "after others; the source gives at most 65536 bytes. Least of those of unknown length in bold.\n\n")
+    for n in sorted({each["n"] for each in seen}):
+        first = {each["row"]: each for each in seen if each["n"] == n and not each["warm"]}
+        after = {each["row"]: each for each in seen if each["n"] == n and each["warm"]}
+        unknown = [each for row, each in first.items() if "known" not in row]
+        least = {axis: min(each[axis] for each in unknown) for axis in AXES}
+        rows = [[row, each["allocations"], *(f"**{size(each[axis])}**" if each[axis] == least[axis] and "known" not in row
+                                             else size(each[axis]) for axis in AXES),
+                 *(size(after[row][axis]) if row in after else "-" for axis in ("allocated", "copied"))]
+                for row, each in first.items()]
+        out += f"### {size(n)}\n\n" + table(["", "allocations", "allocated", "peak held", "copied", "waste",
+                                           "allocated, after others", "copied, after others"], rows) + "\n"
     seed = []
     for n in sorted({each["n"] for each in seen if each["n"] >= 10_000}):
         case = next(iter(results.of("sizes", heap="freed", n=n)), None)
@@ -118,41 +133,80 @@ def axes(results):
             if case and base and counted and has(case, row):
                 seed.append([row, size(n), f"{ratio(case, row, '.NET MemoryStream'):.2f}", size(counted["allocated"]),
                              f"{counted['allocated'] / base['allocated']:.2f}"])
-    return out + "\n### Beside .NET's ways, made again in C\n\n" + \
+    return out + "### Beside .NET's ways, made again in C\n\nAfter others; the columns of dotnet/runtime#109642.\n\n" + \
         table(["", "N", "time ratio", "allocated", "allocation ratio"], seed) + "\n"
 
 
 def states(results):
-    rows = [[name, *(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in seen.items())]
-            for name, seen in results.all["states"].items()]
-    lines = [f"- {row[0]}: {'; '.join(row[1:])}" for row in rows]
-    return "## Whole processes\n\nns are per body; bytes where nothing else is said.\n\n" + "\n".join(lines) + "\n\n" if lines else ""
+    seen = results.all["states"]
+    out = ""
+    rows = [[name.removeprefix("mixed "), ns(each["ns"]), each["blocks_after_warm_up"], size(each["bytes_after_warm_up"]),
+             size(min(each["rss"][1:])), size(max(each["rss"][1:]))] for name, each in seen.items() if name.startswith("mixed")]
+    if rows:
+        out += "### Bodies of mixed sizes\n\nFrom 1 B to 4 MiB, one after the other; after a tenth of them.\n\n" + \
+            table(["", "time of a body", "blocks from the system", "bytes from the system", "resident, least", "resident, most"],
+                  rows) + "\n"
+    rows = [[name.removeprefix("burst "), ns(statistics.median(each["ns"])), ns(max(each["ns"])), each["faults"],
+             size(each["allocated_bytes"]), size(each["freed_bytes"]),
+             *(f"{size(each[f'retained_{moment}'])} / {size(each[f'rss_{moment}'])}" if f"retained_{moment}" in each else "-"
+               for moment in ("0s", "idle", "trim"))] for name, each in seen.items() if name.startswith("burst")]
+    if rows:
+        rounds = max(len(each["ns"]) for name, each in seen.items() if name.startswith("burst"))
+        out += (f"### A burst\n\n200 bodies of 5 MiB held at once, then released, {rounds} times with a pause between; then idle, "
+                "then trimmed. Touched: fresh memory taken for them, by the pool's own statistics; dropped: given back again. A pool of 64 MiB.\n\n") + \
+            table(["", "time of a body", "worst round", "page faults", "touched", "dropped", "retained / resident at once",
+                   "after idle", "after trim"], rows) + "\n"
+    rows = [[name, ns(each["ns"]), size(each["resident_each"]), size(each["held_each"])] for name, each in seen.items()
+            if name == "stalls" or name.startswith("liars")]
+    if rows:
+        out += ("### Bodies that stall, announcements that lie\n\n10,000 open bodies after 100 B; 1000 that announced so much and "
+                "sent 1 byte.\n\n") + table(["", "time of each", "resident, each", "held by its statistics, each"], rows) + "\n"
+    return out and "## Whole processes\n\n" + out
+
+
+def curl(results):
+    cases = results.of("curl")
+    if not cases:
+        return ""
+    out = ("## libcurl\n\nFrom an HTTP server on loopback, one connection. `realloc` is libcurl's own example getinmemory.c; ours "
+           "are pushes in the same write callback. `limit`: libcurl with a callback that drops all.\n\n") + times(cases, "Time", by_size)
+    for ours in ("pooled", "exact", "exact known"):
+        out += against(cases, ours, f"{ours}, ratios", by_size)
+    return out
+
+
+def held_targets(lines):
+    """How the targets stand, why those that are missed are, and all lines."""
+    out = "## Targets\n\n" + readme.targets_table(lines) + "\n"
+    missed = [target for target, of in targets.of_target(lines).items() if any(not each["reached"] for each in of)]
+    if missed:
+        out += "### Missed, and why\n\n" + "".join(
+            f"- **{target}** {REASONS.get(target, 'no reason is written in bench/reasons.py yet.')}\n" for target in missed) + "\n"
+    rows = [[each["target"], each["case"], each["ours"], each["other"], each["value"], each["bound"],
+             "reached" if each["reached"] else "**missed**"] for each in lines]
+    return out + "### All lines\n\n" + table(["target", "case", "ours", "other", "measured", "to be", ""], rows) + "\n"
 
 
 def write(results, folder):
     drawn = plots.draw(results, folder)
     lines = targets.held(results)
-    missed = [each for each in lines if not each["reached"]]
-    reached = [each for each in lines if each["reached"]]
-    head = ["target", "case", "ours", "other", "measured", "to be", ""]
-    rows = [[each["target"], each["case"], each["ours"], each["other"], each["value"], each["bound"],
-             "reached" if each["reached"] else "**missed**"] for each in lines]
     text = "# What was measured\n\n" + about(results) + "\n"
     text += ("Every ratio is ours / other, so smaller is better; taken round by round and then the median. Times are medians. "
              "`pooled` is the default pool, `exact` memory of exactly the body's length from malloc.\n\n")
     text += "".join(f"![{name}]({name}.svg)\n" for name in drawn) + "\n"
-    text += f"## Targets\n\n{len(reached)} lines reached, {len(missed)} missed.\n\n" + table(head, rows) + "\n"
+    text += held_targets(lines)
     text += sizes(results) + sources(results)
     text += simple(results, "hints", "Hints, right and wrong", by_size, "At most 65536 bytes at once.\n\n")
     text += simple(results, "cold", "Cold: the first body of a process", by_size)
     text += simple(results, "threads", "Threads", by_size, "ns of one round in which each thread reads one body.\n\n")
     text += simple(results, "suspended", "Suspended", lambda case: f"{size(case['n'])} / {case['most']}")
     text += simple(results, "pushes", "Pushes", lambda case: f"1 MB by {case['each']}")
-    text += real_io(results) + memory(results) + axes(results) + states(results)
+    text += real_io(results) + curl(results) + memory(results) + axes(results) + states(results)
     if results.all["skipped"]:
         text += "## Skipped\n\n" + "".join(f"- {each}\n" for each in results.all["skipped"])
     (folder / "latest.md").write_text(text.rstrip() + "\n")
-    print(f"{len(reached)} target lines reached, {len(missed)} missed; {folder / 'latest.md'}")
+    reached = sum(each["reached"] for each in lines)
+    print(f"{reached} target lines reached, {len(lines) - reached} missed; {folder / 'latest.md'}")
 
 
 def main():
@@ -160,6 +214,8 @@ def main():
     parser.add_argument("--results", default=Path(__file__).resolve().parent / "results", type=Path, help="the folder")
     folder = parser.parse_args().results
     write(Results(folder / "latest.json"), folder)
+    if folder == parser.get_default("results"):
+        readme.write()
 
 
 if __name__ == "__main__":

@@ -225,7 +225,7 @@ class Bench:
                         n=1_000_000, sample_ns=1e8 if self.quick else 1e9)
 
     def suspended(self):
-        sizes, pieces = ([1, 10], [512, 8000]) if self.quick else ([1, 5, 10, 20], [512, 4096, 8000, 32767])
+        sizes, pieces = ([1, 5, 10], [512, 8000]) if self.quick else ([1, 5, 10, 20], [512, 4096, 8000, 32767])
         ways = {"pooled known": ("read-pooled", {"length": "known"}), "exact known": ("read-exact", {"length": "known"}),
                 "pooled": ("read-pooled", {}), "exact": ("read-exact", {}), "by windows": ("window-pooled", {})}
         for size in sizes:

@@ -4,6 +4,24 @@ import statistics
 
 from results import best, beyond, has, ns, ratio, size
 
+# What each target is about. T10 and T11 are the bindings' own, beside what their languages have.
+TITLES = {
+    "T1": "C, length unknown, pooled, warm: beside copies into memory that is there",
+    "T2": "C, exact, length known: beside malloc, read, free",
+    "T3": "C, exact, length unknown: beside the best of the peers in C and Rust",
+    "T4": "beside Go",
+    "T5": "beside .NET's ways, made again in C",
+    "T6": "suspended after every piece: beside the same calls unsuspended, and beside replay",
+    "T7": "a million pushes of one byte",
+    "T8": "two threads, one pool",
+    "T9": "most resident memory, 256 MiB",
+    "T12": "bodies of mixed sizes in a loop: no memory from the system, resident memory flat",
+    "T13": "real I/O by descriptor: pipe, Unix socket, TCP, file",
+    "T14": "the four axes: bytes allocated, peak held, bytes copied, waste",
+    "T15": "bodies that stall, and announcements that lie: resident memory of each",
+    "burst": "200 bodies of 5 MiB at once, again and again, then idle",
+}
+
 MIB = 1 << 20
 SMALL, LARGE = 10_000, 100_000
 EXACT_PEERS = ["realloc", "realloc, mimalloc", "read_to_end", "open_memstream", "GByteArray", "evbuffer exact", "BytesMut",
@@ -15,10 +33,11 @@ def line(target, what, ours, other, value, bound, unit="x"):
     at_least = unit.startswith("+")
     unit = unit.lstrip("+")
     reached = value >= bound if at_least else value <= bound
-    shown = (lambda each: ns(each) if each >= 0 else "-" + ns(-each)) if unit == "ns" else size if unit == "B" else \
-        (lambda each: f"{each:.3g} {unit}".strip())
+    shown = (lambda each: (ns(each) if each >= 0 else "-" + ns(-each)) + unit[2:]) if unit.startswith("ns") else \
+        size if unit == "B" else (lambda each: f"{each:.3g} {unit}".strip())
     return {"target": target, "case": what, "ours": ours, "other": other, "value": shown(value),
-            "bound": ("at least " if at_least else "at most ") + shown(bound), "reached": bool(reached)}
+            "bound": ("at least " if at_least else "at most ") + shown(bound), "reached": bool(reached),
+            "beyond": bound / max(value, 1e-9) if at_least else value / bound if bound > 0 else 1 + value}
 
 
 def times(target, case, ours, other, bound, what):
@@ -28,7 +47,7 @@ def times(target, case, ours, other, bound, what):
 
 def more(target, case, ours, other, bound, what):
     return line(target, what, f"{ours}: {ns(case['rows'][ours]['ns'])}", f"{other}: {ns(case['rows'][other]['ns'])}",
-                beyond(case, ours, other), bound, "ns")
+                beyond(case, ours, other), bound, "ns more")
 
 
 def held(results):
@@ -38,6 +57,16 @@ def held(results):
                  mixed, real_io, axes, stalls, burst):
         lines += part(results)
     return lines
+
+
+def worst(lines):
+    """The line that is furthest from what it is to be, or nearest to it where all are reached."""
+    return max(lines, key=lambda each: (not each["reached"], each["beyond"]))
+
+
+def of_target(lines):
+    """Target -> its lines, for all targets."""
+    return {target: [each for each in lines if each["target"] == target] for target in TITLES}
 
 
 def sizes(results, heap=None):
@@ -146,12 +175,13 @@ def peaks(results):
 
 
 def mixed(results):
-    seen = results.all["states"].get("mixed brimful")
-    if seen:
-        rss = seen["rss"][1:]
-        yield line("T12", "mixed sizes: blocks from the system after a tenth of the bodies", "pooled", "",
-                   seen["blocks_after_warm_up"], 0, "blocks")
-        yield line("T12", "mixed sizes: resident memory after that, largest / smallest", "pooled", "", max(rss) / min(rss), 1.02)
+    for name, language in (("mixed brimful", "C"), ("mixed Python", "Python"), ("mixed Node", "Node")):
+        seen = results.all["states"].get(name)
+        if seen:
+            rss = seen["rss"][1:]
+            yield line("T12", f"{language}: blocks from the system after a tenth of the bodies", "pooled", "",
+                       seen["blocks_after_warm_up"], 0, "blocks")
+            yield line("T12", f"{language}: resident memory after that, largest / smallest", "pooled", "", max(rss) / min(rss), 1.02)
 
 
 def real_io(results):
@@ -173,11 +203,8 @@ def axes(results):
                  and seen["row"] in {*EXACT_PEERS, ".NET list exact", "io.ReadAll", "bytes.Buffer"}]
         ours = results.axes("exact", n, False)
         for axis in ("allocated", "peak", "copied", "waste"):
-            # What a library copies inside libc is not seen, and Go's copies and peak are not.
-            there = [seen for seen in peers if seen[axis] is not None
-                     and not (axis == "copied" and seen["row"] == "open_memstream")]
-            if there:
-                first = min(there, key=lambda seen: seen[axis])
+            if peers:
+                first = min(peers, key=lambda seen: seen[axis])
                 yield line("T14", f"{size(n)}, {axis}, unknown length, empty pool", f"exact: {size(ours[axis])}",
                            f"{first['row']}: {size(first[axis])}", ours[axis], first[axis], "B")
 
