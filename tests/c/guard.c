@@ -159,7 +159,7 @@ static int count(const struct work *work, unsigned long rounds)
   return 0;
 }
 
-/* ---- what the library says, of the first body of a pool and of the second */
+/* ---- what the library says, of the first body of a pool, of the second, and of one that stops after every 8000 bytes */
 
 static const char *before = "{";
 
@@ -176,17 +176,23 @@ static void say(const brimful_collector *collector, const char *name, const char
   before = ",";
 }
 
-static void collect(brimful_pool *pool, size_t length, int wanted_exact, int known, const char *which)
+/* A body that stops after each `most` bytes, where that is not SIZE_MAX, and goes on. */
+static void collect(brimful_pool *pool, size_t length, size_t most, int wanted_exact, int known, const char *which)
 {
   static const char *const names[2][2] = { { "pooled", "pooled known" }, { "exact", "exact known" } };
   brimful_options options = BRIMFUL_OPTIONS_INIT;
   struct source source = source_of(length);
   brimful_collector *collector;
+  brimful_status status;
+  source.most = most;
   options.prefer = wanted_exact ? BRIMFUL_PREFER_EXACT : BRIMFUL_PREFER_POOLED;
   if (known)
     options.length = length;
   check(brimful_collector_new(pool, &options, &collector));
-  check(brimful_collector_read(collector, fill, &source));
+  do
+    status = brimful_collector_read(collector, fill, &source);
+  while (status == BRIMFUL_PENDING);
+  check(status);
   if (wanted_exact) {
     void *data;
     size_t shown;
@@ -211,8 +217,10 @@ static int numbers(void)
       options.max_retained = (uint64_t)256 << 20;
       options.idle_milliseconds = UINT32_MAX;
       check(brimful_pool_new(&options, &pool));
-      collect(pool, lengths[i], way / 2, way % 2, "first");
-      collect(pool, lengths[i], way / 2, way % 2, "second");
+      collect(pool, lengths[i], SIZE_MAX, way / 2, way % 2, "first");
+      collect(pool, lengths[i], SIZE_MAX, way / 2, way % 2, "second");
+      if (lengths[i] == 10000000)
+        collect(pool, lengths[i], 8000, way / 2, way % 2, "suspended");
       brimful_pool_release(pool);
     }
   }
