@@ -202,6 +202,7 @@ def write(results, folder):
     text += simple(results, "suspended", "Suspended", lambda case: f"{size(case['n'])} / {case['most']}")
     text += simple(results, "pushes", "Pushes", lambda case: f"1 MB by {case['each']}")
     text += real_io(results) + curl(results) + memory(results) + axes(results) + states(results)
+    text += simple(results, "choices", "Choices", lambda case: f"{size(case['n'])}, {case['of']}")
     if results.all["skipped"]:
         text += "## Skipped\n\n" + "".join(f"- {each}\n" for each in results.all["skipped"])
     (folder / "latest.md").write_text(text.rstrip() + "\n")

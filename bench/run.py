@@ -275,6 +275,19 @@ class Bench:
         for n in [10_000, 10_000_000] if self.quick else [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]:
             yield self.case("curl", rows, {"n": n, "heap": "fresh"}, n=n, sample_ns=1e7, rounds=5 if self.quick else 9)
 
+    def choices(self):
+        """Other values of the options that have a default: what docs/design says of them. Only where it is asked for."""
+        blocks, windows = [4, 8, 16, 32, 64], [16, 64, 256, 1024, 4096]
+        for n in [100, 10_000, 30_000, 100_000, 1_000_000]:
+            rows = {f"pooled, first_block {kib} KiB": ("pooled-256", {"first_block": kib * KIB}) for kib in blocks}
+            yield self.case("choices", rows, {"n": n, "of": "first_block", "heap": "freed"}, n=n, most=65536, heap="freed",
+                            rounds=15)
+        for n in [1_000_000, 10_000_000, 100_000_000]:
+            for kind in ("pipe", "file"):
+                rows = {f"pooled, max_window {kib} KiB": ("fd-pooled", {"max_window": kib * KIB}) for kib in windows}
+                yield self.case("choices", rows, {"n": n, "of": f"max_window, {kind}", "heap": "fresh"}, n=n, io=kind,
+                                path=self.build / f"body-{os.getpid()}", sample_ns=1e7, rounds=15)
+
     def peaks(self):
         rows = self.rows()
         yield "memory n=256 MiB", len(rows) * 0.2, partial(self.most_resident, rows)
@@ -374,19 +387,20 @@ def main():
     groups = {"sizes": Bench.sizes, "sources": Bench.sources, "hints": Bench.hints, "cold": Bench.cold,
               "threads": Bench.threads, "suspended": Bench.suspended, "pushes": Bench.pushes, "io": Bench.io,
               "curl": Bench.curl, "memory": Bench.peaks, "axes": Bench.counted, "states": Bench.whole_process}
+    more = {"choices": Bench.choices}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the headline rows only")
-    parser.add_argument("--only", default=",".join(groups), help="groups, with commas: " + ", ".join(groups))
+    parser.add_argument("--only", default=",".join(groups), help="groups, with commas: " + ", ".join(groups | more))
     parser.add_argument("--minutes", type=float, help="how long it may take (default: 55, and 2.7 for the headline rows)")
     parser.add_argument("--build", default=ROOT / "build" / "bench", help="where the workers are")
     parser.add_argument("--results", default=HERE / "results", help="where latest.json goes")
     arguments = parser.parse_args()
     wanted = arguments.only.split(",")
-    unknown = [group for group in wanted if group not in groups]
+    unknown = [group for group in wanted if group not in groups | more]
     if unknown:
-        parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(groups)}")
+        parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(groups | more)}")
     bench, started, about = Bench(arguments.build, arguments.quick), time.time(), machine()
-    plan = [case for group in wanted for case in groups[group](bench)]
+    plan = [case for group in wanted for case in (groups | more)[group](bench)]
     follow(bench, plan, 60 * (arguments.minutes or (2.7 if arguments.quick else 55)))
     for each in sorted(bench.skipped):
         say("skipped -", each)

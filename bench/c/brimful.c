@@ -19,6 +19,10 @@ static void options_of(const struct job *job, brimful_options *options)
   brimful_options_init(options, sizeof *options);
   options->length = job->length;
   options->size_hint = job->hint;
+  if (job->first_block > 0)
+    options->first_block = job->first_block;
+  if (job->max_window > 0)
+    options->max_window = job->max_window;
 }
 
 /* ---- pools */

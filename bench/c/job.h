@@ -25,6 +25,7 @@ struct job {
   uint64_t hint;    /* about how many, or NOT_KNOWN */
   size_t most;      /* the most that the source gives at once */
   size_t each;      /* bytes of a push, for rows that push */
+  uint64_t first_block, max_window; /* brimful's own options of these names; 0: its defaults */
   int pends;        /* after each answer the source has nothing now: 1 says so in a call of its own, 2 with the bytes */
   int fd;           /* where the source reads from, or -1: from source_block */
   size_t given;     /* bytes that the source gave of this body */

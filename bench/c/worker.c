@@ -12,7 +12,8 @@
  *       rest       nothing; answers "resting" (so that the driver can look at the process)
  *
  * Options: n, most, each, hint (bytes), length=known, pends=1 or 2 (job.h), heap=freed (a large block was freed before anything
- * else, so that glibc's thresholds are as in a program that has run for a while), threads, io=pipe|tcp|unix|file, path.
+ * else, so that glibc's thresholds are as in a program that has run for a while), threads, io=pipe|tcp|unix|file, path;
+ * first_block, max_window: brimful's options.
  */
 #define _GNU_SOURCE
 #include "counts.h"
@@ -217,6 +218,8 @@ int main(int count, char **arguments)
     jobs->each = WARM_BLOCK;
   jobs->hint = number(count, arguments, "hint", NOT_KNOWN);
   jobs->length = (text = option(count, arguments, "length")) != NULL && strcmp(text, "known") == 0 ? jobs->n : NOT_KNOWN;
+  jobs->first_block = number(count, arguments, "first_block", 0);
+  jobs->max_window = number(count, arguments, "max_window", 0);
   jobs->pends = (int)number(count, arguments, "pends", 0);
   jobs->fd = -1;
   if ((text = option(count, arguments, "io")) != NULL)
