@@ -43,6 +43,7 @@ check: build/tools.done build/python.done build/types.done guards  ## Formatting
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
 	$(PYTHON) bench/readme.py --check
+	$(PYTHON) tests/constants.py
 
 guards: build/c.done  ## Instructions of small bodies, memory of all: none worse than before; BLESS=1 makes them the new measure
 	@$(MAKE) --no-print-directory -C tests/c guards PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c" PYTHON="$(PYTHON)" BLESS="$(BLESS)"

@@ -34,7 +34,7 @@ def line(target, what, ours, other, value, bound, unit="x"):
     unit = unit.lstrip("+")
     reached = value >= bound if at_least else value <= bound
     shown = (lambda each: (ns(each) if each >= 0 else "-" + ns(-each)) + unit[2:]) if unit.startswith("ns") else \
-        size if unit == "B" else (lambda each: f"{each:.3g} {unit}".strip())
+        size if unit == "B" else (lambda each: f"{each:.4g} {unit}".strip())
     return {"target": target, "case": what, "ours": ours, "other": other, "value": shown(value),
             "bound": ("at least " if at_least else "at most ") + shown(bound), "reached": bool(reached),
             "beyond": bound / max(value, 1e-9) if at_least else value / bound if bound > 0 else 1 + value}
