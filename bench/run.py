@@ -290,7 +290,7 @@ class Bench:
 
     def peaks(self):
         rows = self.rows()
-        yield "memory n=256 MiB", len(rows) * 0.2, partial(self.most_resident, rows)
+        yield "memory n=256 MiB", len(rows) * 0.5, partial(self.most_resident, rows)
 
     def most_resident(self, rows):
         """The most memory resident beyond what the process had at its start, one body, a process per row."""
