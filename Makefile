@@ -20,10 +20,10 @@ VENV := .venv/bin
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check guards vectors bench bench-quick bench-workers overhead dist install clean rust library
+.PHONY: help demo test check guards vectors bench bench-quick bench-postgres bench-workers overhead dist install clean rust library
 
 help:  ## Say what can be made
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: build/tools.done build/python.done build/node.done build/c.done  ## Read bodies from a real HTTP server through C, Python and Node
 	$(VENV)/python examples/demo/demo.py
@@ -55,6 +55,9 @@ bench: bench-workers  ## Measure it beside every other way, under an hour; write
 bench-quick: bench-workers  ## The headline rows of that, under 3 minutes
 	$(MEASURE) --quick
 	$(REPORT)
+
+bench-postgres: build/c.done build/tools.done  ## Measure reading values from PostgreSQL beside libpq, about 3 minutes
+	$(VENV)/python bench/postgres/run.py
 
 overhead: build/c.done  ## What a small body costs in C, beside the usual ways
 	@$(MAKE) --no-print-directory -C tests/c overhead PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"

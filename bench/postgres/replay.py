@@ -1,5 +1,6 @@
-"""A server that only sends: `replay.py PORT` learns from the PostgreSQL server at PORT what it answers to a query, and from
-then on answers the same query by itself, out of memory. So a reader's time is hardly the server's. Prints its own port."""
+"""A server that only sends: `replay.py PORT` learns from the PostgreSQL server at PORT what it answers to a query, and
+from then on answers the same query by itself, out of memory. So a reader's time is hardly the server's. Prints its own
+port."""
 
 import socket
 import sys

@@ -48,9 +48,10 @@ class Installation:
         self.package = package
 
     def programs_for(self, identity: dict) -> tuple[Path, Path | None]:
-        """The programs where they are; or, where the checkout is not that user's to see, in a copy, which is told too."""
+        """The programs where they are; or, where the checkout is not that user's to see, in a copy, and its folder."""
         try:
-            seen = subprocess.run([self.programs / "postgres", "--version"], capture_output=True, **identity).returncode == 0
+            tried = subprocess.run([self.programs / "postgres", "--version"], capture_output=True, **identity)
+            seen = tried.returncode == 0
         except PermissionError:
             seen = False
         if seen or self.package is None:

@@ -171,6 +171,19 @@ def test_a_value_above_the_limit_is_refused_unread_and_the_rest_of_the_row_is_ri
     assert is_value(lines[6], b"next", query=1)
 
 
+@pytest.mark.parametrize("memory", [[], ["--exact"]])
+def test_a_value_for_which_there_is_no_memory_is_refused_and_the_connection_stays_in_step(read, memory):
+    little = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (60 << 20,) * 2);"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    query = "SELECT bytes, 'behind it' FROM pieces WHERE size >= 16000000 ORDER BY size"
+    lines = read(*memory, query, "SELECT 'next'", under=(sys.executable, "-c", little))
+    assert is_value(lines[0], content(16_000_000))
+    assert (lines[2]["status"], lines[2]["announced"]) == ("no_memory", HUGE)
+    assert is_value(lines[1], b"behind it") and is_value(lines[3], b"behind it") and is_value(lines[4], b"next")
+
+
 def test_a_value_of_just_the_limit_is_read(read):
     assert is_value(read("--limit", 16_000_000, "--exact", ONE.format(16_000_000))[0], content(16_000_000))
 

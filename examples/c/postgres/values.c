@@ -1,7 +1,8 @@
 /*
  * Reads values from a PostgreSQL server, over many connections in one loop that never blocks.
  *
- *     values PORT USER DATABASE [OPTION]... QUERY...
+ *     cc *.c $(pkg-config --cflags --libs brimful) -o values
+ *     ./values PORT USER DATABASE [OPTION]... QUERY...
  *
  *     --simple, --text, --binary  how to ask, and in which format values come (binary)
  *     --exact                     into memory of exactly the value's length, not a pooled buffer
