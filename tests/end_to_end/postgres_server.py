@@ -5,6 +5,7 @@ to run as root: root starts it as nobody. Its administrator has a random passwor
 let in; the user `reader`, who needs none, can do nothing but read the tables here.
 """
 
+import ctypes
 import importlib.util
 import os
 import pwd
@@ -35,6 +36,12 @@ def run(command: list[object], **options) -> str:
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def die_with_parent() -> None:
+    """So that no server stays when the tests are killed."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 class Installation:
@@ -128,7 +135,7 @@ class Server:
         self.log = open(self.folder / "log", "w")
         self.process = subprocess.Popen(
             [self.programs / "postgres", "-D", self.data, *(f"-c{name}={value}" for name, value in settings.items())],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, **self.identity,
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=die_with_parent, **self.identity,
         )  # fmt: skip
         self.wait()
         self.sql(f"CREATE DATABASE {DATABASE}", database="postgres")
