@@ -146,6 +146,9 @@ def states(results):
         out += "### Bodies of mixed sizes\n\nFrom 1 B to 4 MiB, one after the other; after a tenth of them.\n\n" + \
             table(["", "time of a body", "blocks from the system", "bytes from the system", "resident, least", "resident, most"],
                   rows) + "\n"
+    rows = [[name.removeprefix("push "), ns(each["ns"]), ns(each["least"])] for name, each in seen.items() if name.startswith("push")]
+    if rows:
+        out += "### Pushes of one byte\n\nA million of them, each.\n\n" + table(["", "median", "least"], rows) + "\n"
     rows = [[name.removeprefix("burst "), ns(statistics.median(each["ns"])), ns(max(each["ns"])), each["faults"],
              size(each["allocated_bytes"]), size(each["freed_bytes"]),
              *(f"{size(each[f'retained_{moment}'])} / {size(each[f'rss_{moment}'])}" if f"retained_{moment}" in each else "-"

@@ -148,7 +148,11 @@ def suspended(results):
 def pushes(results):
     for case in results.of("pushes", each=1):
         for row in ("pooled", "exact"):
-            yield line("T7", "1e6 pushes of 1 byte, each", row, "", case["rows"][row]["ns"] / case["n"], 10, "ns")
+            yield line("T7", "C: 1e6 pushes of 1 byte, each", row, "", case["rows"][row]["ns"] / case["n"], 10, "ns")
+    for language, bound in (("Python", 50), ("Node", 20)):
+        seen = results.all["states"].get(f"push {language}")
+        if seen:
+            yield line("T7", f"{language}: 1e6 pushes of 1 byte, each", "Collector.write", "", seen["ns"], bound, "ns")
 
 
 def threads(results):
