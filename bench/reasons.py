@@ -14,7 +14,7 @@ REASONS = {
           "pool keeps 64 MiB of the block, the rest is fresh each time, and the result besides.",
     "T6": "Going on after a pause costs 468 instructions in the library, which shows at 512 B. Beyond that the differences are "
           "those of the cache and of other programs.",
-    "T7": "A push costs 296 instructions in the library.",
+    "T7": "A push costs 296 instructions in the library; in Python and Node the call into it comes besides.",
     "T8": "The pool has one lock, which is only tried: of two threads that meet one takes fresh memory. How far two threads get "
           "on this machine without any pool stands beside.",
     "T9": "The block and the exact result are held together while the one is copied into the other.",
