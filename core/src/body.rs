@@ -29,7 +29,7 @@ pub(crate) struct Body {
     /// Bytes of the body, those in the side window included.
     pub(crate) length: usize,
     /// Up to here the last block shows nothing but this body's bytes and zeros (E49).
-    clean_to: usize,
+    pub(crate) clean_to: usize,
     pub(crate) tally: Tally,
 }
 

@@ -310,7 +310,7 @@ impl Collector {
     }
 
     /// Whether pushed bytes are to be looked at at all.
-    fn takes(&mut self, bytes: u64) -> Result<bool, Error> {
+    pub(crate) fn takes(&mut self, bytes: u64) -> Result<bool, Error> {
         match self.phase {
             Phase::Open => Ok(bytes > 0),
             Phase::Complete if bytes == 0 || self.truncated => Ok(false),
@@ -680,7 +680,7 @@ impl Collector {
 
     /// Counts bytes that the source delivered, and sees what they lead to.
     #[inline]
-    fn arrived(&mut self, bytes: u64) {
+    pub(crate) fn arrived(&mut self, bytes: u64) {
         self.received = self.received.saturating_add(bytes);
         match self.options.length {
             Some(length) if self.received > length => {

@@ -1,0 +1,183 @@
+//! Every allocation of a queue's life fails in turn, once and for ever after: the status is right, nothing that was
+//! written is lost, going on works once memory is there again, and at the end everything was given back (E30, E31).
+#![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
+
+use brimful::memory::{Profile, Raw};
+use brimful::{Collector, Error, Got, Memory, MemoryRef, Options, Pool, PoolOptions, Queue};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+thread_local! {
+    /// How many allocations of this thread still work, and how many fail after that.
+    static WORKING: Cell<usize> = const { Cell::new(usize::MAX) };
+    static FAILING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this allocation is to fail.
+fn fails() -> bool {
+    let working = WORKING.get();
+    if working == usize::MAX {
+        return false;
+    }
+    if working > 0 {
+        WORKING.set(working - 1);
+        return false;
+    }
+    let failing = FAILING.get();
+    FAILING.set(failing.saturating_sub(1));
+    failing > 0
+}
+
+fn without_faults<R>(f: impl FnOnce() -> R) -> R {
+    let working = WORKING.replace(usize::MAX);
+    let result = f();
+    WORKING.set(working);
+    result
+}
+
+struct Hostile;
+
+#[global_allocator]
+static ALLOCATOR: Hostile = Hostile;
+
+// SAFETY: the system's allocator, or no memory.
+unsafe impl GlobalAlloc for Hostile {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if fails() {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as this function's contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as this function's contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Passes on to a memory of the engine, counts what is out, and fails when it is told to.
+struct Counting {
+    inner: MemoryRef,
+    out: &'static AtomicUsize,
+}
+
+// SAFETY: as the memory it passes on to.
+unsafe impl Memory for Counting {
+    fn profile(&self) -> Profile {
+        self.inner.profile()
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
+        if fails() {
+            return None;
+        }
+        let raw = self.inner.allocate(size, align)?;
+        self.out.fetch_add(1, Relaxed);
+        Some(raw)
+    }
+
+    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        !fails() && self.inner.grow(raw, capacity)
+    }
+
+    fn deallocate(&self, raw: Raw) {
+        self.out.fetch_sub(1, Relaxed);
+        self.inner.deallocate(raw);
+    }
+}
+
+const TOTAL: usize = 3_000_000;
+
+/// Repeats a call that memory is refused to, after a look at the queue, which must be as it was.
+fn again<R>(queue: &mut Queue, refused: &mut usize, mut call: impl FnMut(&mut Queue) -> Result<R, Error>) -> R {
+    loop {
+        let before = queue.len();
+        match call(queue) {
+            Ok(result) => return result,
+            Err(error) => {
+                assert_eq!((error, queue.len()), (Error::NoMemory, before));
+                *refused += 1;
+                if *refused == 300 {
+                    WORKING.set(usize::MAX); // for ever was long enough
+                }
+            }
+        }
+    }
+}
+
+/// A queue that is written to by small pieces, a large one and windows, and moved to a collector in between; says how
+/// often memory was refused.
+fn scenario(pool: &Pool, data: &[u8]) -> usize {
+    let mut refused = 0;
+    let mut queue = Queue::new(pool, u64::MAX).expect("not 0");
+    let mut collector = Collector::new(pool, Options::default()).expect("in range");
+    let mut given = 0;
+    while given < data.len() {
+        let piece = [3000, 700_000, 50][given % 3].min(data.len() - given);
+        given += again(&mut queue, &mut refused, |queue| {
+            queue.write(&data[given..given + piece])
+        });
+        let window = again(&mut queue, &mut refused, |queue| queue.reserve(0, false)).expect("not full");
+        let piece = window.room.min(data.len() - given).min(9000);
+        // SAFETY: the window has that much room, and is committed with what was written.
+        unsafe {
+            window.pointer.as_ptr().copy_from(data[given..].as_ptr(), piece);
+            queue.commit(piece).expect("it fits");
+        }
+        given += piece;
+        if given > data.len() / 2 {
+            while !queue.is_empty() {
+                let moved = again(&mut queue, &mut refused, |queue| queue.move_to(&mut collector));
+                assert!(matches!(moved, Got::Bytes(1..)));
+            }
+        }
+        assert_eq!(
+            collector.segments().map(<[u8]>::len).sum::<usize>() + queue.len(),
+            given,
+            "nothing is lost"
+        );
+    }
+    collector.end().expect("open");
+    assert_eq!(queue.waiting(), Got::Pending);
+    let mut rest = data;
+    for segment in collector.segments() {
+        let (here, behind) = rest.split_at(segment.len());
+        assert!(segment == here);
+        rest = behind;
+    }
+    assert!(rest.is_empty());
+    refused
+}
+
+#[test]
+fn a_refused_allocation_is_a_status_and_nothing_is_lost_or_leaked() {
+    static OUT: AtomicUsize = AtomicUsize::new(0);
+    let data: Vec<u8> = (0..TOTAL).map(|index| (index % 251) as u8).collect();
+    for inner in [MemoryRef::system(), MemoryRef::heap()] {
+        let memory = MemoryRef::counted(Counting { inner, out: &OUT }).expect("memory");
+        let mut reached = 0;
+        for nth in 0..60 {
+            for failing in [1, 2, usize::MAX] {
+                let options = PoolOptions {
+                    memory: memory.clone(),
+                    ..PoolOptions::default()
+                };
+                let pool = Pool::new(options).expect("memory");
+                FAILING.set(failing);
+                WORKING.set(nth);
+                let refused = scenario(&pool, &data);
+                WORKING.set(usize::MAX);
+                reached += usize::from(refused > 0);
+                drop(pool);
+                assert_eq!(
+                    without_faults(|| OUT.load(Relaxed)),
+                    0,
+                    "the {nth}th failed and something leaked"
+                );
+            }
+        }
+        assert!(reached >= 10, "only {reached} were made to fail");
+    }
+}
