@@ -334,6 +334,28 @@ typedef struct brimful_collector brimful_collector;
 typedef struct brimful_pool brimful_pool;
 
 /**
+ * A first-in first-out queue of bytes between a producer and a reader, in blocks of a pool. The producer writes, or
+ * fills windows (brimful_queue_reserve, brimful_queue_commit), and says at last that it has ended (brimful_queue_end). The
+ * reader reads, looks at what waits where it lies (brimful_queue_peek, brimful_queue_skip), or lets a collector have it
+ * (brimful_queue_move), which copies nothing where whole blocks can move. Nothing ever waits: the producer gets
+ * BRIMFUL_PENDING when as many bytes wait as the capacity says, the reader when none does.
+ *
+ * Blocks are small at first and grow with what waits, up to 1 MiB, and each goes back to the pool as soon as it was read.
+ * Beside the bytes that wait, a queue holds at most what was read of its first block and what is not yet filled of its
+ * last one; an empty queue holds at most 16 KiB, an ended one that was read nothing.
+ *
+ * The producer's end is for good: afterwards its calls answer BRIMFUL_ERR_STATE. The reader's calls fit in every state,
+ * while a window is out too.
+ *
+ * Threads: by one thread at a time; it may move from one to another. A producer and a reader on two threads share it
+ * behind a lock of yours, held for one call; copying what brimful_queue_peek showed, and filling a window, need no lock.
+ * A call while another one is inside, on a second thread or from an allocator's function, answers BRIMFUL_ERR_BUSY.
+ * Lifetime: yours from brimful_queue_new until brimful_queue_free. It holds its pool by itself. What moved to a
+ * collector belongs to that, and may outlive the queue.
+ */
+typedef struct brimful_queue brimful_queue;
+
+/**
  * What a call answers: 0 is fine, above 0 is not an error, below 0 is an error. Numbers are never used again for
  * something else, so they may be stored and compared with those of any later release.
  */
@@ -1161,6 +1183,142 @@ struct brimful_buffer *brimful_buffer_retain(struct brimful_buffer *buffer);
  * may be used any more. NULL does nothing.
  */
 void brimful_buffer_release(struct brimful_buffer *buffer);
+
+/**
+ * Makes a queue in which at most `capacity` bytes wait; BRIMFUL_UNLIMITED: as many as there is memory for. pool NULL is
+ * the default pool. No memory for bytes is taken yet.
+ *
+ * BRIMFUL_OK: *queue is yours, to be freed with brimful_queue_free. BRIMFUL_ERR_INVALID: queue is NULL or capacity is 0;
+ * BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *queue is NULL.
+ */
+brimful_status brimful_queue_new(struct brimful_pool *pool,
+                                 uint64_t capacity,
+                                 struct brimful_queue **queue);
+
+/**
+ * Copies bytes at `data` to the tail, as many as the capacity has room for; *written says how many. data may be NULL where
+ * length is 0.
+ *
+ * BRIMFUL_OK: all `length` bytes were taken. BRIMFUL_PENDING: the queue is full now; the first *written bytes were taken,
+ * the rest stays yours: write it once the reader has made room.
+ * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call, or one with fewer bytes, may be made
+ * again. BRIMFUL_ERR_STATE: the queue was ended, or a window is out. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or
+ * written is NULL, data is NULL with a length, or the length is beyond the address space. BRIMFUL_ERR_PANIC. After an
+ * error *written is 0.
+ */
+brimful_status brimful_queue_write(struct brimful_queue *queue,
+                                   const void *data,
+                                   size_t length,
+                                   size_t *written);
+
+/**
+ * Gives a window at the tail: *room writable bytes at *window, to be filled from the start and handed back with
+ * brimful_queue_commit. `want` is a wish in bytes, 0 for none; *room may be smaller or larger, is never 0, and at least
+ * 4096 unless the capacity has room for less. Calling again before the commit gives the same window. The memory is
+ * write-only, as a callback's window is, and must not be used after the commit. The reader may go on meanwhile.
+ *
+ * BRIMFUL_OK: a window is out. BRIMFUL_PENDING: the queue is full now, and no window is out.
+ * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again. BRIMFUL_ERR_STATE: the queue was
+ * ended. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless it is BRIMFUL_OK, *window
+ * is NULL and *room 0.
+ */
+brimful_status brimful_queue_reserve(struct brimful_queue *queue,
+                                     size_t want,
+                                     void **window,
+                                     size_t *room);
+
+/**
+ * Takes the window back with its first `filled` bytes filled, which must all have been written. 0 means that nothing
+ * came, and is not the end: that is brimful_queue_end.
+ *
+ * BRIMFUL_OK: they wait to be read. BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts, and the queue
+ * has ended with this error for its reader too. BRIMFUL_ERR_STATE: no window is out. BRIMFUL_ERR_BUSY.
+ * BRIMFUL_ERR_INVALID: queue is NULL. BRIMFUL_ERR_PANIC.
+ */
+brimful_status brimful_queue_commit(struct brimful_queue *queue,
+                                    size_t filled);
+
+/**
+ * Says that no more will come. The reader sees it after the last byte, and again at each later call: with `status`
+ * BRIMFUL_OK as the end, with a negative one as that very number, which may be one of yours.
+ *
+ * BRIMFUL_OK. BRIMFUL_ERR_STATE: the queue was ended before, or a window is out; nothing changed. BRIMFUL_ERR_BUSY.
+ * BRIMFUL_ERR_INVALID: queue is NULL or status is above 0. BRIMFUL_ERR_PANIC.
+ */
+brimful_status brimful_queue_end(struct brimful_queue *queue, brimful_status status);
+
+/**
+ * Copies bytes from the head to `target`, as many as wait and it has room for; they leave the queue. target may be NULL
+ * where capacity is 0.
+ *
+ * BRIMFUL_OK: *length bytes were read; with 0 bytes this is the end. BRIMFUL_PENDING: none waits now. BRIMFUL_MORE:
+ * bytes wait, but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read.
+ * BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or length is NULL, or target is NULL with a capacity. BRIMFUL_ERR_PANIC.
+ * Unless bytes were read, *length is 0.
+ */
+brimful_status brimful_queue_read(struct brimful_queue *queue, void *target, size_t capacity, size_t *length);
+
+/**
+ * Shows what waits where it lies, from the head on: fills slices[0 .. capacity] with the pieces, in order; *count says how
+ * many. Fewer than capacity means that these were all. The pieces must not be written to. They stay where they are until
+ * brimful_queue_read, _skip, _move or _free is called, whatever the producer does meanwhile. slices may be NULL where
+ * capacity is 0. Nothing leaves the queue: see brimful_queue_skip.
+ *
+ * BRIMFUL_OK: *count pieces; with 0 pieces this is the end. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait,
+ * but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read. BRIMFUL_ERR_BUSY.
+ * BRIMFUL_ERR_INVALID: queue or count is NULL, or slices is NULL with a capacity. BRIMFUL_ERR_PANIC. Unless pieces were
+ * shown, *count is 0.
+ */
+brimful_status brimful_queue_peek(const struct brimful_queue *queue,
+                                  struct brimful_slice *slices,
+                                  size_t capacity,
+                                  size_t *count);
+
+/**
+ * Drops `length` bytes from the head, after they were looked at with brimful_queue_peek or because nobody wants them.
+ *
+ * BRIMFUL_OK. BRIMFUL_ERR_INVALID: queue is NULL or fewer bytes wait; nothing was dropped. BRIMFUL_ERR_BUSY.
+ * BRIMFUL_ERR_PANIC.
+ */
+brimful_status brimful_queue_skip(struct brimful_queue *queue, size_t length);
+
+/**
+ * Gives what waits to a collector, from the head on, as brimful_collector_write with `taken` would: a body of announced
+ * length takes what it lacks, and what follows (the head of the next value) stays in the queue; without a length the
+ * body takes all. The queue's end is not passed on: call brimful_collector_end when it comes.
+ *
+ * Where the collector has the same pool, blocks move to it as they lie, and no byte is copied; but a block of which the
+ * body gets only the first part, or that is mostly empty, is copied, and so is everything for a body that lies elsewhere:
+ * in an exact result of known length, in a target of yours, in another pool. Such copying is the bytes' landing, and not
+ * brimful_info.copied. Moved blocks stay charged to the pool's budget.
+ *
+ * BRIMFUL_OK: *taken bytes left the queue and are in the body (or dropped, beyond the limit with BRIMFUL_TRUNCATE); with
+ * 0 bytes this is the end of the queue. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait, but the
+ * collector is complete and takes none. A negative status that the producer gave to brimful_queue_end, once all was
+ * read; the collector is as it was then, and its partial can be taken.
+ * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing moved; call again. Where memory runs out after some bytes have moved,
+ * that is BRIMFUL_OK with these.
+ * BRIMFUL_ERR_LIMIT: the body has failed; what it may have is in it and has left the queue (brimful_queue_length tells),
+ * what is beyond the limit stays. The error of a body that has failed, and BRIMFUL_ERR_STATE: the collector's window is
+ * out, its body is complete without a length, or was taken; the queue is as it was. brimful_collector_is_complete tells
+ * such an error from the producer's. BRIMFUL_ERR_BUSY: a call is inside the queue or the collector.
+ * BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless bytes moved, *taken is 0.
+ */
+brimful_status brimful_queue_move(struct brimful_queue *queue,
+                                  struct brimful_collector *collector,
+                                  size_t *taken);
+
+/**
+ * How many bytes wait, at no cost. 0 for NULL and while a call is inside.
+ */
+uint64_t brimful_queue_length(const struct brimful_queue *queue);
+
+/**
+ * Frees a queue in any state, with what waits in it; a window that is out must not be used any more, nor what was shown.
+ * What moved to a collector stays there. From an allocator's function during a call on the queue: it is gone when that
+ * call returns. NULL does nothing.
+ */
+void brimful_queue_free(struct brimful_queue *queue);
 
 #ifdef __cplusplus
 }  // extern "C"

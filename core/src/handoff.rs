@@ -7,7 +7,7 @@ use crate::collector::Collector;
 use crate::error::Error;
 use crate::growth;
 use crate::options::Prefer;
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
 use crate::supply::Supply;
 
 impl Collector {
@@ -61,7 +61,7 @@ impl Collector {
     /// Moves the first block, where that leaves no more memory unused than it brings bytes.
     fn take_whole(&mut self, queue: &mut Queue) -> Result<bool, Error> {
         let supply = Supply::new(&self.pool, &self.options);
-        if self.body.side.as_ref().is_some_and(|side| side.used > 0) {
+        if self.bytes_wait_aside() {
             self.body.make_room(supply, 0)?; // they come before it
         }
         let left_behind = |last: &Block| if last.used > 0 { last.held() - last.used } else { 0 };
@@ -77,20 +77,30 @@ impl Collector {
         Ok(true)
     }
 
-    /// As [`Collector::make_room`], but a body that is to lie in the queue's blocks takes no more for its first bytes
-    /// than they need: the blocks of the rest come with it.
+    /// As [`Collector::make_room`], but a body that is to lie in the queue's blocks takes about as much for a piece that
+    /// is copied as a queue would: the blocks of the rest come with it.
     fn make_room_for_piece(&mut self, queue: &Queue, kept: usize) -> Result<(), Error> {
-        if !self.body.blocks.is_empty() || !self.lies_as(queue) {
+        let room = self.body.room(); // none while bytes wait in the side window
+        if room >= kept {
+            return Ok(());
+        }
+        if !self.lies_as(queue) || self.bytes_wait_aside() {
             return self.make_room(kept);
         }
         let lacking = self.bounds.most - self.received;
-        let size = growth::size(self.options.first_block.min(lacking)).max(kept);
-        let fresh = self.pool.rent(size, &mut self.body.blocks)?;
+        let wished = growth::size(self.options.first_block.min(lacking));
+        let size = queue::block_size(self.body.length, wished, &self.pool.memory().profile());
+        self.body.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
+        let fresh = self.pool.rent(size.max(kept), &mut self.body.blocks)?;
         if let Some(block) = self.body.blocks.last_mut() {
             self.body.tally.count(block, fresh);
         }
         self.body.clean_to = 0;
         Ok(())
+    }
+
+    fn bytes_wait_aside(&self) -> bool {
+        self.body.side.as_ref().is_some_and(|side| side.used > 0)
     }
 }
 

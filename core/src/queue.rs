@@ -34,7 +34,7 @@ const MOST_WISHED: usize = 64 << 10;
 const KEPT_WHEN_EMPTY: usize = 16 << 10;
 
 /// The size of the next block where `queued` bytes wait and `need` more are to be had, if one block can have them.
-fn block_size(queued: usize, need: usize, profile: &Profile) -> usize {
+pub(crate) fn block_size(queued: usize, need: usize, profile: &Profile) -> usize {
     let part = (queued / PART).checked_ilog2().map_or(0, |power| 1 << power);
     let size = need.max(part).clamp(SMALLEST, LARGEST);
     // A block that grows in place takes a range of address space, which is not worth it for less than its first step.

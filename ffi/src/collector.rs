@@ -56,7 +56,10 @@ unsafe fn reap(collector: NonNull<brimful_collector>) {
 ///
 /// # Safety
 /// `collector` is NULL or a handle that is held.
-unsafe fn enter<R>(collector: *const brimful_collector, f: impl FnOnce(&mut Collector) -> R) -> Result<R, Error> {
+pub(crate) unsafe fn enter<R>(
+    collector: *const brimful_collector,
+    f: impl FnOnce(&mut Collector) -> R,
+) -> Result<R, Error> {
     let collector = NonNull::new(collector.cast_mut()).ok_or(Error::Invalid)?;
     // SAFETY: passed on from the caller. Busy returns before the reaping: the call that is inside does that.
     let result = unsafe { collector.as_ref() }.handle.with(f)?;
@@ -69,7 +72,7 @@ unsafe fn enter<R>(collector: *const brimful_collector, f: impl FnOnce(&mut Coll
 ///
 /// # Safety
 /// `data` is readable over `length` bytes, or NULL where `length` is 0.
-unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a [u8], Error> {
+pub(crate) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a [u8], Error> {
     if length == 0 {
         return Ok(&[]);
     }

@@ -29,4 +29,6 @@ pub mod collector;
 
 pub mod buffer;
 
+pub mod queue;
+
 mod guard;

@@ -192,3 +192,14 @@ TEST(in_an_event_loop_with_a_flooding_peer_the_quiet_one_is_served_within_one_st
   if (fields != 3 || most > step)
     printf("  %s\n", line);
 }
+
+TEST(messages_pass_a_queue_between_two_threads_into_collectors_and_the_sender_is_held_at_its_capacity)
+{
+  char line[256];
+  if (check_under_valgrind())
+    SKIP("has run without it");
+  SAME(run_beside("queue", line, sizeof line), 0);
+  CHECK(strcmp(line, "40 messages, 40 right, 64000140 bytes, 0 copied, at most 1 MiB waited") == 0);
+  if (strstr(line, "40 right") == NULL)
+    printf("  %s\n", line);
+}
