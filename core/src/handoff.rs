@@ -58,15 +58,18 @@ impl Collector {
         same_pool && !exact && !staged && !self.body.is_callers()
     }
 
-    /// Moves the first block, where that leaves no more memory unused than it brings bytes.
+    /// Moves the first block, where that leaves no more memory unused than it brings bytes, or holds no more than a block
+    /// to copy it to.
     fn take_whole(&mut self, queue: &mut Queue) -> Result<bool, Error> {
         let supply = Supply::new(&self.pool, &self.options);
         if self.bytes_wait_aside() {
             self.body.make_room(supply, 0)?; // they come before it
         }
         let left_behind = |last: &Block| if last.used > 0 { last.held() - last.used } else { 0 };
-        let unused = queue.front_waste() + self.body.blocks.last().map_or(0, left_behind);
-        if unused > queue.front().len() {
+        let bytes = queue.front().len();
+        let unused = queue.front_held().saturating_sub(bytes) + self.body.blocks.last().map_or(0, left_behind);
+        let fits = self.body.room() >= bytes;
+        if unused > bytes && (fits || queue.front_held() > self.block_for_piece(bytes)) {
             return Ok(false);
         }
         self.body.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
@@ -77,21 +80,24 @@ impl Collector {
         Ok(true)
     }
 
-    /// As [`Collector::make_room`], but a body that is to lie in the queue's blocks takes about as much for a piece that
-    /// is copied as a queue would: the blocks of the rest come with it.
-    fn make_room_for_piece(&mut self, queue: &Queue, kept: usize) -> Result<(), Error> {
-        let room = self.body.room(); // none while bytes wait in the side window
-        if room >= kept {
-            return Ok(());
-        }
-        if !self.lies_as(queue) || self.bytes_wait_aside() {
-            return self.make_room(kept);
-        }
+    /// How large a block is that a piece is copied to: about what a queue would take, since the blocks of the rest of the
+    /// body come with it.
+    fn block_for_piece(&self, bytes: usize) -> usize {
         let lacking = self.bounds.most - self.received;
         let wished = growth::size(self.options.first_block.min(lacking));
-        let size = queue::block_size(self.body.length, wished, &self.pool.memory().profile());
+        queue::block_size(self.body.length, wished, &self.pool.memory().profile()).max(bytes)
+    }
+
+    /// As [`Collector::make_room`], for a body that may lie in the queue's blocks.
+    fn make_room_for_piece(&mut self, queue: &Queue, bytes: usize) -> Result<(), Error> {
+        if !self.lies_as(queue) || self.bytes_wait_aside() {
+            return self.make_room(bytes);
+        }
+        if self.body.room() >= bytes {
+            return Ok(());
+        }
         self.body.blocks.try_reserve(1).map_err(|_| Error::NoMemory)?;
-        let fresh = self.pool.rent(size.max(kept), &mut self.body.blocks)?;
+        let fresh = self.pool.rent(self.block_for_piece(bytes), &mut self.body.blocks)?;
         if let Some(block) = self.body.blocks.last_mut() {
             self.body.tally.count(block, fresh);
         }

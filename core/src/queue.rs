@@ -25,7 +25,7 @@ const SMALLEST: usize = 4 << 10;
 /// The largest block: what the reader has left behind of the first block is held until its end is read.
 const LARGEST: usize = 1 << 20;
 /// A block is as large as this part of what waits in the queue when it is rented, rounded down to a power of two.
-const PART: usize = 4;
+const PART: usize = 8;
 /// A block for windows is at least four of the least windows, so that at most a quarter of it is left at its end.
 const LEAST_FOR_WINDOWS: usize = 16 << 10;
 /// The most memory that is taken because a caller of `reserve` wishes for it.
@@ -42,6 +42,23 @@ pub(crate) fn block_size(queued: usize, need: usize, profile: &Profile) -> usize
         return profile.fixed_up_to.max(SMALLEST);
     }
     size
+}
+
+/// Copies bytes behind those of a block; there is room for them.
+#[inline]
+fn put(block: &mut Block, piece: &[u8], pool: &Pool) {
+    debug_assert!(piece.len() <= block.room());
+    // SAFETY: the piece fits between `used` and `granted`, which lies in the capacity; a caller's bytes cannot lie in a
+    // block's unused part, which nobody was shown.
+    unsafe {
+        let target = block.raw.pointer.as_ptr().add(block.used);
+        target.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+    }
+    block.used += piece.len();
+    block.raw.dirty = block.raw.dirty.max(block.used);
+    if block.raw.lazy {
+        block.touch(pool);
+    }
 }
 
 /// What a reader of a queue meets.
@@ -138,6 +155,13 @@ impl Queue {
             return Err(Error::State);
         }
         let taken = data.len().min(self.capacity - self.length);
+        if let Some(block) = self.blocks.back_mut()
+            && taken <= block.room()
+        {
+            put(block, &data[..taken], &self.pool);
+            self.length += taken;
+            return Ok(taken);
+        }
         let first = self.blocks.len().saturating_sub(1);
         let room = self.tail_room();
         if taken > room {
@@ -320,10 +344,10 @@ impl Queue {
         self.blocks.front().map_or(&[], |block| &block.bytes()[self.head..])
     }
 
-    /// Memory that the first block holds beyond its bytes that wait.
-    pub(crate) fn front_waste(&self) -> usize {
-        let holds = |block: &Block| block.touched.min(block.granted);
-        self.blocks.front().map_or(0, holds).saturating_sub(self.front().len())
+    /// Memory that the first block holds for this queue.
+    pub(crate) fn front_held(&self) -> usize {
+        let held = |block: &Block| block.touched.min(block.granted);
+        self.blocks.front().map_or(0, held)
     }
 
     /// Takes the first block out, what waits of it at its start. `None`: a window lies in it, or there is none.
@@ -384,22 +408,11 @@ impl Queue {
     }
 
     /// Copies bytes into the blocks from the one at `first` on; there is room for them.
-    #[inline]
     fn land(&mut self, first: usize, mut data: &[u8]) {
         self.length += data.len();
         for block in self.blocks.iter_mut().skip(first) {
             let (piece, rest) = data.split_at(block.room().min(data.len()));
-            // SAFETY: the piece fits between `used` and `granted`, which lies in the capacity; a caller's bytes cannot lie
-            // in a block's unused part, which nobody was shown.
-            unsafe {
-                let target = block.raw.pointer.as_ptr().add(block.used);
-                target.copy_from_nonoverlapping(piece.as_ptr(), piece.len());
-            }
-            block.used += piece.len();
-            block.raw.dirty = block.raw.dirty.max(block.used);
-            if block.raw.lazy {
-                block.touch(&self.pool);
-            }
+            put(block, piece, &self.pool);
             data = rest;
         }
         debug_assert!(data.is_empty());
@@ -456,11 +469,15 @@ impl Queue {
     /// No byte waits and no window is out: the last block begins anew where it is small and more may come, else it goes.
     fn emptied(&mut self) {
         (self.head, self.clean_to) = (0, 0);
-        while let Some(mut block) = self.blocks.pop_back() {
-            if self.end.is_none() && self.blocks.is_empty() && block.raw.capacity <= KEPT_WHEN_EMPTY {
-                block.used = 0;
-                return self.blocks.push_back(block); // in the place it was popped from
-            }
+        if self.end.is_none()
+            && self.blocks.len() == 1
+            && let Some(block) = self.blocks.front_mut()
+            && block.raw.capacity <= KEPT_WHEN_EMPTY
+        {
+            block.used = 0;
+            return;
+        }
+        while let Some(block) = self.blocks.pop_back() {
             self.give_back(block);
         }
     }
@@ -503,10 +520,10 @@ mod tests {
             (0, 1, 4 << 10, 4 << 10),
             (0, 5000, 5000, 5000),
             (10_000, 1, 4 << 10, 4 << 10),
-            (100_000, 1, 16 << 10, 16 << 10),
-            (600_000, 1, 128 << 10, 64 << 10),
+            (200_000, 1, 16 << 10, 16 << 10),
+            (1_200_000, 1, 128 << 10, 64 << 10),
             (0, 100_000, 100_000, 64 << 10),
-            (2 << 20, 1, 512 << 10, 512 << 10),
+            (4 << 20, 1, 512 << 10, 512 << 10),
             (100 << 20, 1, 1 << 20, 1 << 20),
             (usize::MAX, usize::MAX, 1 << 20, 1 << 20),
         ];

@@ -289,3 +289,38 @@ fn a_collector_in_another_state_answers_it_and_the_queue_keeps_its_bytes() {
     assert_eq!(three.info().state, State::Complete);
     assert_eq!(queue.len(), 2);
 }
+
+#[test]
+fn a_body_holds_little_more_than_it_got_however_small_the_moves_and_however_empty_the_blocks() {
+    for memory in memories() {
+        for piece in [1, 100, 3000, 5000, 20_000, 70_000] {
+            for leftover in [0, 4 << 20] {
+                let pool = pool_of(memory.clone());
+                let mut queue = Queue::new(&pool, u64::MAX).expect("not 0");
+                let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+                let total = (piece * 2000).min(2_000_000);
+                for given in (0..total).step_by(piece) {
+                    if leftover > 0 {
+                        // What waited for long has made the last block a large one, of which little is left.
+                        queue.write(&vec![7; leftover]).expect("memory");
+                    }
+                    queue.write(&painted(given, piece)).expect("memory");
+                    queue.skip(leftover).expect("so many wait");
+                    assert_eq!(queue.move_to(&mut collector), Ok(Got::Bytes(piece)));
+                    let info = collector.info();
+                    let most = info.received * 5 / 2 + (64 << 10);
+                    assert!(info.peak_held <= most, "{piece} {leftover}: {info:?}");
+                    if leftover > 0 && given > 100 * piece {
+                        break;
+                    }
+                }
+                let came = collector.info().received as usize;
+                assert!(collector.segments().flatten().copied().eq(painted(0, came)));
+                let segments = collector.segments().count();
+                assert!(segments <= 64 + came / 2000, "{piece} {leftover}: {segments}");
+                drop((queue, collector));
+                assert_eq!(pool.stats().outstanding, 0);
+            }
+        }
+    }
+}

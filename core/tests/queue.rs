@@ -289,8 +289,8 @@ fn a_slow_reader_holds_the_writer_at_the_capacity_and_memory_near_it() {
         }
         assert!(full > 19_000, "{full}");
         assert_eq!(written - read, queue.len());
-        // A block at each end may be used in part, each a quarter of what waited when it was rented.
-        assert!(most <= capacity + capacity / 2, "{most}");
+        // A block at each end may be used in part, each an eighth of what waited when it was rented.
+        assert!(most <= capacity + capacity / 4, "{most}");
         let stats = pool.stats();
         assert!(
             stats.allocated_bytes as usize <= 2 * capacity,

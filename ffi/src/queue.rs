@@ -29,7 +29,7 @@ use crate::status::{BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 ///
 /// Threads: by one thread at a time; it may move from one to another. A producer and a reader on two threads share it
 /// behind a lock of yours, held for one call; copying what brimful_queue_peek showed, and filling a window, need no lock.
-/// A call while another one is inside, on a second thread or from an allocator's function, answers BRIMFUL_ERR_BUSY.
+/// A call from inside an allocator's function, while the call around it is inside the queue, answers BRIMFUL_ERR_BUSY.
 /// Lifetime: yours from brimful_queue_new until brimful_queue_free. It holds its pool by itself. What moved to a
 /// collector belongs to that, and may outlive the queue.
 pub struct brimful_queue {
@@ -43,7 +43,7 @@ struct Inside<'a>(&'a brimful_queue);
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        self.0.inside.store(false, Ordering::Release);
+        self.0.inside.store(false, Ordering::Relaxed);
     }
 }
 
@@ -55,14 +55,18 @@ unsafe fn enter<R>(queue: *const brimful_queue, f: impl FnOnce(&mut Queue) -> R)
     let handle = NonNull::new(queue.cast_mut()).ok_or(Error::Invalid)?;
     // SAFETY: passed on from the caller.
     let object = unsafe { handle.as_ref() };
-    if object.inside.swap(true, Ordering::Acquire) {
+    // A load and a store: threads keep out of each other's way by the rule above, and a locked exchange took as long as all
+    // the rest of a small write.
+    if object.inside.load(Ordering::Relaxed) {
         return Err(Error::Busy);
     }
+    object.inside.store(true, Ordering::Relaxed);
     let inside = Inside(object);
-    // SAFETY: the swap made this call the only one that reaches the queue until `inside` is dropped.
+    // SAFETY: by one thread at a time, as the comment of brimful_queue requires, and no call is inside on this one, so
+    // this is the only reference to the queue until `inside` is dropped.
     let result = f(unsafe { &mut *object.queue.get() });
     drop(inside);
-    if object.doomed.load(Ordering::Acquire) {
+    if object.doomed.load(Ordering::Relaxed) {
         // SAFETY: it came from `place` (a Box), and whoever doomed it during this call gave it up.
         drop(unsafe { Box::from_raw(handle.as_ptr()) });
     }
@@ -327,8 +331,8 @@ pub unsafe extern "C" fn brimful_queue_free(queue: *mut brimful_queue) {
         let Some(handle) = NonNull::new(queue) else { return };
         // SAFETY: the conventions: the caller gives up a handle that is held.
         let object = unsafe { handle.as_ref() };
-        object.doomed.store(true, Ordering::Release);
-        if !object.inside.swap(true, Ordering::Acquire) {
+        object.doomed.store(true, Ordering::Relaxed);
+        if !object.inside.load(Ordering::Relaxed) {
             // SAFETY: nobody is inside, and it came from `place` (a Box).
             drop(unsafe { Box::from_raw(handle.as_ptr()) });
         }
