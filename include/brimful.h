@@ -33,6 +33,7 @@
  *   window         the piece of writable memory that is to be filled next, and its room in bytes
  *   block          a piece of memory rented from a pool
  *   pool           recycles blocks, within a cap of bytes
+ *   queue          hands bytes from a producer to a reader, up to a capacity, or on to a collector
  *   pooled buffer  the result that lies in blocks, without a copy; released by its user
  *   exact buffer   the result in memory of exactly its length, made by malloc or your allocator, and yours
  *   target         memory of your own that a body is read into, as far as it fits
@@ -340,16 +341,17 @@ typedef struct brimful_pool brimful_pool;
  * (brimful_queue_move), which copies nothing where whole blocks can move. Nothing ever waits: the producer gets
  * BRIMFUL_PENDING when as many bytes wait as the capacity says, the reader when none does.
  *
- * Blocks are small at first and grow with what waits, up to 1 MiB, and each goes back to the pool as soon as it was read.
+ * Blocks are of 4 KiB at first and grow with what waits, to 64 KiB (256 KiB where the pool reserves no address space), and
+ * each goes back to the pool as soon as it was read.
  * Beside the bytes that wait, a queue holds at most what was read of its first block and what is not yet filled of its
- * last one; an empty queue holds at most 16 KiB, an ended one that was read nothing.
+ * last one; an empty queue with no window out holds at most 16 KiB, an ended one that was read nothing.
  *
  * The producer's end is for good: afterwards its calls answer BRIMFUL_ERR_STATE. The reader's calls fit in every state,
  * while a window is out too.
  *
  * Threads: by one thread at a time; it may move from one to another. A producer and a reader on two threads share it
  * behind a lock of yours, held for one call; copying what brimful_queue_peek showed, and filling a window, need no lock.
- * A call while another one is inside, on a second thread or from an allocator's function, answers BRIMFUL_ERR_BUSY.
+ * A call from inside an allocator's function, while the call around it is inside the queue, answers BRIMFUL_ERR_BUSY.
  * Lifetime: yours from brimful_queue_new until brimful_queue_free. It holds its pool by itself. What moved to a
  * collector belongs to that, and may outlive the queue.
  */

@@ -65,10 +65,11 @@ impl Collector {
         if self.bytes_wait_aside() {
             self.body.make_room(supply, 0)?; // they come before it
         }
-        let left_behind = |last: &Block| if last.used > 0 { last.held() - last.used } else { 0 };
+        let last = self.body.blocks.last().filter(|last| last.used > 0);
+        let left_behind = last.map_or(0, |last| last.held() - last.used);
         let bytes = queue.front().len();
-        let unused = queue.front_held().saturating_sub(bytes) + self.body.blocks.last().map_or(0, left_behind);
-        let fits = self.body.room() >= bytes;
+        let unused = queue.front_held().saturating_sub(bytes) + left_behind;
+        let fits = left_behind >= bytes || self.body.room() >= bytes;
         if unused > bytes && (fits || queue.front_held() > self.block_for_piece(bytes)) {
             return Ok(false);
         }
@@ -90,8 +91,14 @@ impl Collector {
 
     /// As [`Collector::make_room`], for a body that may lie in the queue's blocks.
     fn make_room_for_piece(&mut self, queue: &Queue, bytes: usize) -> Result<(), Error> {
-        if !self.lies_as(queue) || self.bytes_wait_aside() {
+        let begun = self.body.blocks.last().is_none_or(|last| last.used > 0);
+        if !begun || !self.lies_as(queue) || self.bytes_wait_aside() {
             return self.make_room(bytes);
+        }
+        if let Some(last) = self.body.blocks.last_mut()
+            && last.room() < bytes
+        {
+            queue::widen(last, &self.pool);
         }
         if self.body.room() >= bytes {
             return Ok(());

@@ -5,6 +5,9 @@
 //!                        │ finish
 //!                        ├──▶ pooled buffer   (the blocks themselves, no copy)      ──release──▶ pool
 //!                        └──▶ exact buffer    (filled in place when the length is known; else one copy)
+//!
+//! producer ──write──▶ queue ──read──▶ reader            in blocks of the same pool
+//!                       └──move──▶ collector            whole blocks become the body's, no copy
 //! ```
 //!
 //! Four invariants:

@@ -14,7 +14,7 @@
 use crate::block::{Block, Blocks};
 use crate::collector::Collector;
 use crate::error::{Error, InvalidOption};
-use crate::growth::{self, LARGE_STEP, LEAST_WINDOW};
+use crate::growth::{self, LEAST_WINDOW};
 use crate::memory::Profile;
 use crate::pool::Pool;
 use crate::source::Window;
@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 
 /// The first block of a queue.
 const SMALLEST: usize = 4 << 10;
-/// The largest block: what the reader has left behind of the first block is held until its end is read.
-const LARGEST: usize = 1 << 20;
+/// The largest block, where the memory gives such without taking address space to grow in: that is left to bodies.
+const LARGEST: usize = 256 << 10;
 /// A block is as large as this part of what waits in the queue when it is rented, rounded down to a power of two.
 const PART: usize = 8;
 /// A block for windows is at least four of the least windows, so that at most a quarter of it is left at its end.
@@ -36,12 +36,17 @@ const KEPT_WHEN_EMPTY: usize = 16 << 10;
 /// The size of the next block where `queued` bytes wait and `need` more are to be had, if one block can have them.
 pub(crate) fn block_size(queued: usize, need: usize, profile: &Profile) -> usize {
     let part = (queued / PART).checked_ilog2().map_or(0, |power| 1 << power);
-    let size = need.max(part).clamp(SMALLEST, LARGEST);
-    // A block that grows in place takes a range of address space, which is not worth it for less than its first step.
-    if profile.grows && size > profile.fixed_up_to && size < LARGE_STEP {
-        return profile.fixed_up_to.max(SMALLEST);
+    let largest = profile.fixed_up_to.clamp(SMALLEST, LARGEST);
+    need.max(part).clamp(SMALLEST, largest)
+}
+
+/// Grants what a warm block has beyond what was asked for (E45); says how many bytes that is.
+pub(crate) fn widen(block: &mut Block, pool: &Pool) -> usize {
+    let before = block.granted;
+    if !block.raw.lazy && block.raw.capacity > before {
+        let _ = pool.grow(block, block.raw.capacity); // within its capacity only the budget can say no
     }
-    size
+    block.granted - before
 }
 
 /// Copies bytes behind those of a block; there is room for them.
@@ -165,7 +170,7 @@ impl Queue {
         let first = self.blocks.len().saturating_sub(1);
         let room = self.tail_room();
         if taken > room {
-            self.add_blocks(taken - room)?;
+            self.add_room(taken - room)?;
         }
         self.land(first, &data[..taken]);
         Ok(taken)
@@ -190,6 +195,9 @@ impl Queue {
         }
         // No tiny window because the last block happens to be nearly full (E12).
         let least = free.min(LEAST_WINDOW);
+        if self.tail_room() < least {
+            self.widen_tail();
+        }
         if self.tail_room() < least {
             let wished = want.clamp(LEAST_FOR_WINDOWS, MOST_WISHED).min(free);
             self.add_block(wished).or_else(|error| match wished > least {
@@ -375,15 +383,24 @@ impl Queue {
         self.blocks.back().map_or(0, Block::room)
     }
 
-    /// Puts blocks for `need` more bytes at the tail, or none (E30).
-    fn add_blocks(&mut self, mut need: usize) -> Result<(), Error> {
+    fn widen_tail(&mut self) -> usize {
+        self.blocks.back_mut().map_or(0, |block| widen(block, &self.pool))
+    }
+
+    /// Finds room for `need` more bytes at the tail, or none (E30).
+    fn add_room(&mut self, mut need: usize) -> Result<(), Error> {
         let before = self.blocks.len();
+        let widened = self.widen_tail();
+        need = need.saturating_sub(widened);
         while need > 0 {
             if let Err(error) = self.add_block(need) {
                 while self.blocks.len() > before
                     && let Some(block) = self.blocks.pop_back()
                 {
                     self.give_back(block);
+                }
+                if let Some(block) = self.blocks.back_mut() {
+                    self.pool.ungrant(block, block.granted - widened);
                 }
                 return Err(error);
             }
@@ -521,11 +538,11 @@ mod tests {
             (0, 5000, 5000, 5000),
             (10_000, 1, 4 << 10, 4 << 10),
             (200_000, 1, 16 << 10, 16 << 10),
-            (1_200_000, 1, 128 << 10, 64 << 10),
+            (600_000, 1, 64 << 10, 64 << 10),
             (0, 100_000, 100_000, 64 << 10),
-            (4 << 20, 1, 512 << 10, 512 << 10),
-            (100 << 20, 1, 1 << 20, 1 << 20),
-            (usize::MAX, usize::MAX, 1 << 20, 1 << 20),
+            (1_200_000, 1, 128 << 10, 64 << 10),
+            (100 << 20, 1, 256 << 10, 64 << 10),
+            (usize::MAX, usize::MAX, 256 << 10, 64 << 10),
         ];
         for (queued, need, in_a_list, with_ranges) in table {
             assert_eq!(block_size(queued, need, &fixed), in_a_list, "{queued} {need}");

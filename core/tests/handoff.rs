@@ -308,7 +308,9 @@ fn a_body_holds_little_more_than_it_got_however_small_the_moves_and_however_empt
                     queue.skip(leftover).expect("so many wait");
                     assert_eq!(queue.move_to(&mut collector), Ok(Got::Bytes(piece)));
                     let info = collector.info();
-                    let most = info.received * 5 / 2 + (64 << 10);
+                    // The pool may give a warm block of up to eight times what was asked for.
+                    let warm = if leftover > 0 { 128 << 10 } else { 0 };
+                    let most = info.received * 5 / 2 + (64 << 10) + warm;
                     assert!(info.peak_held <= most, "{piece} {leftover}: {info:?}");
                     if leftover > 0 && given > 100 * piece {
                         break;
@@ -322,5 +324,40 @@ fn a_body_holds_little_more_than_it_got_however_small_the_moves_and_however_empt
                 assert_eq!(pool.stats().outstanding, 0);
             }
         }
+    }
+}
+
+#[test]
+fn a_collector_that_was_reset_takes_bodies_from_a_queue_one_after_the_other_in_constant_memory() {
+    for memory in memories() {
+        let pool = pool_of(memory);
+        let mut queue = Queue::new(&pool, 1 << 20).expect("not 0");
+        let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+        let mut random = Random(3);
+        for round in 0..3000 {
+            let length = random.size(300_000);
+            let options = Options {
+                length: [None, Some(length as u64)][round % 2],
+                ..Options::default()
+            };
+            collector.reset(Some(options)).expect("in range");
+            let mut given = 0;
+            while given < length {
+                let piece = random.size(100_000).min(length - given);
+                assert_eq!(queue.write(&painted(given, piece)), Ok(piece));
+                given += piece;
+                let moved = if piece > 0 { Got::Bytes(piece) } else { Got::Pending };
+                assert_eq!(queue.move_to(&mut collector), Ok(moved));
+            }
+            collector.end().expect("open or complete");
+            if round % 5 > 0 {
+                let buffer = collector.finish().expect("complete");
+                assert!(buffer.segments().flatten().copied().eq(painted(0, length)));
+                assert!(round % 2 == 0 || buffer.info().copied == 0);
+            }
+        }
+        assert!(pool.stats().peak_bytes <= 4 << 20, "{:?}", pool.stats());
+        drop((queue, collector));
+        assert_eq!(pool.stats().outstanding, 0);
     }
 }

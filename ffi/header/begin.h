@@ -33,6 +33,7 @@
  *   window         the piece of writable memory that is to be filled next, and its room in bytes
  *   block          a piece of memory rented from a pool
  *   pool           recycles blocks, within a cap of bytes
+ *   queue          hands bytes from a producer to a reader, up to a capacity, or on to a collector
  *   pooled buffer  the result that lies in blocks, without a copy; released by its user
  *   exact buffer   the result in memory of exactly its length, made by malloc or your allocator, and yours
  *   target         memory of your own that a body is read into, as far as it fits

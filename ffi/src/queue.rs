@@ -20,7 +20,8 @@ use crate::status::{BRIMFUL_MORE, BRIMFUL_OK, BRIMFUL_PENDING, brimful_status};
 /// (brimful_queue_move), which copies nothing where whole blocks can move. Nothing ever waits: the producer gets
 /// BRIMFUL_PENDING when as many bytes wait as the capacity says, the reader when none does.
 ///
-/// Blocks are small at first and grow with what waits, up to 1 MiB, and each goes back to the pool as soon as it was read.
+/// Blocks are of 4 KiB at first and grow with what waits, to 64 KiB (256 KiB where the pool reserves no address space), and
+/// each goes back to the pool as soon as it was read.
 /// Beside the bytes that wait, a queue holds at most what was read of its first block and what is not yet filled of its
 /// last one; an empty queue with no window out holds at most 16 KiB, an ended one that was read nothing.
 ///
