@@ -8,9 +8,8 @@
 #include <stdlib.h>
 
 /* evbuffer_read asks for at most 4096 bytes a call, and 2.1 has no evbuffer_set_max_read to raise that; reserving by hand
-   does. Of 4 KiB to 1 MiB, all were alike to 10 MB, and
-   1 MiB the best at 100 MB. What is asked for must be contiguous, so a source that gives little is asked for little, or
-   most of each piece would stay empty. */
+   does. Of 4 KiB to 1 MiB, all were alike to 10 MB, and 1 MiB the best at 100 MB. What is asked for must be contiguous,
+   so a source that gives little is asked for little, or most of each piece would stay empty. */
 #define AT_LEAST 4096
 #define AT_ONCE 1048576
 
