@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ["growth", "pool", "options", "collector", "body", "queue", "queue", "memory/mod", "memory/heap", "memory/huge", "memory/system"]
+FILES = ["growth", "pool", "options", "collector", "body", "queue", "memory/mod", "memory/heap", "memory/huge", "memory/system"]
 NUMBER = re.compile(r"^(?:pub(?:\(crate\)|\(super\))? )?(?:    pub )?const ([A-Z_]+): (?:usize|u32|u64)\b", re.MULTILINE)
 # Marks and limits of types, not choices.
 NO_CHOICE = {"IS_RANGE", "ADDRESS_SPACE"}
 
 
 def main():
-    rows = [line for page in (ROOT / "docs/design").glob("*.md") for line in page.read_text().splitlines() if line.startswith("|")]
+    pages = "".join(page.read_text() for page in (ROOT / "docs/design").glob("*.md"))
+    rows = [line for line in pages.splitlines() if line.startswith("|")]
     missing = []
     for file in FILES:
         path = ROOT / f"core/src/{file}.rs"
