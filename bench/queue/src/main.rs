@@ -110,8 +110,7 @@ impl Kind for VecDeque<u8> {
     }
 }
 
-fn work(queue: &mut impl Kind, name: &str, rounds: usize) {
-    let (data, mut target) = (vec![1; 1 << 20], vec![1; 1 << 20]);
+fn work(queue: &mut impl Kind, name: &str, rounds: usize, data: &[u8], target: &mut [u8]) {
     match name {
         "small" => {
             for _ in 0..rounds {
@@ -164,12 +163,13 @@ fn resident(field: &str) -> i64 {
 }
 
 fn measure(mut queue: impl Kind, name: &str, rounds: usize) {
-    // The data and the target of the work are no part of the queue.
-    let (held, own) = (resident("VmRSS:"), 2 << 20);
+    // No part of the queue, and so there before its memory is looked at.
+    let (data, mut target) = (black_box(vec![1; 1 << 20]), black_box(vec![1; 1 << 20]));
+    let held = resident("VmRSS:");
     let started = Instant::now();
-    work(&mut queue, name, rounds);
+    work(&mut queue, name, rounds, &data, &mut target);
     let took = started.elapsed().as_nanos() as f64 / rounds as f64;
-    println!("{took:.3} {}", resident("VmHWM:") - held - own);
+    println!("{took:.3} {}", resident("VmHWM:") - held);
 }
 
 fn main() {
