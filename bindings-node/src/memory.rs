@@ -80,11 +80,11 @@ unsafe impl Memory for PoolMemory {
         resizable.or_else(|| self.blocks().allocate(Kind::Fixed, size, align))
     }
 
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
         self.blocks().grow(raw, capacity)
     }
 
-    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+    unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
         self.blocks().cut(raw, keep)
     }
 
@@ -96,7 +96,7 @@ unsafe impl Memory for PoolMemory {
         self.blocks().recycle(raw)
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         self.blocks().forget(raw.token);
     }
 }
@@ -119,7 +119,7 @@ unsafe impl Memory for ExactMemory {
         self.blocks().is_attached(raw)
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         self.blocks().forget(raw.token);
     }
 }

@@ -80,7 +80,7 @@ unsafe impl Memory for BytesMemory {
         .flatten()
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         let object = ptr::with_exposed_provenance_mut::<ffi::PyObject>(raw.token);
         // While the interpreter goes down nobody can attach; its memory goes with the process.
         // SAFETY: attached inside; the piece's count is handed over with it.

@@ -107,7 +107,8 @@ impl Block {
                 self.spoiled = self.spoiled || !pool.memory().recycle(&mut self.raw);
                 pool.release(self);
             }
-            Home::Exact => exact.deallocate(self.raw),
+            // SAFETY: a block of this home is a piece of the exact result's memory, and goes back once, by value.
+            Home::Exact => unsafe { exact.deallocate(self.raw) },
             Home::Caller => {}
         }
     }

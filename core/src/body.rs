@@ -482,7 +482,8 @@ impl Body {
             let fits = block.granted == self.length && self.length > 0;
             let padded = self.length.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
             let is_ours = block.home == Home::Exact && !block.leaked;
-            if is_ours && (fits || supply.exact.reallocate(&mut block.raw, padded)) {
+            // SAFETY: a block of this home is a piece of the exact result's memory; no viewer keeps it.
+            if is_ours && (fits || unsafe { supply.exact.reallocate(&mut block.raw, padded) }) {
                 block.granted = self.length;
                 block.pad(supply.padding());
                 return self.blocks.pop().ok_or(Error::NoMemory);

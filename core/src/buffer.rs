@@ -428,7 +428,8 @@ impl Exact {
 impl Drop for Exact {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.memory.deallocate(block.raw);
+            // SAFETY: the block is a piece of this memory, given up here for good.
+            unsafe { self.memory.deallocate(block.raw) };
         }
     }
 }

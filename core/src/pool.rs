@@ -286,7 +286,8 @@ impl Inner {
     fn free(&self, block: Block) {
         add(&self.by_others.freed, 1);
         self.disown(block.touched as u64);
-        self.options.memory.deallocate(block.raw);
+        // SAFETY: a pool's block is a piece of its memory, and goes back once, by value.
+        unsafe { self.options.memory.deallocate(block.raw) };
     }
 
     /// Counts a block that leaves the shelves; for the holder of the lock.
@@ -300,7 +301,11 @@ impl Inner {
     /// little is left that keeping it is not worth its address space.
     fn cut(&self, block: &mut Block, keep: u64) -> bool {
         let keep = growth::size(keep) / memory::PAGE * memory::PAGE;
-        if keep < growth::LARGE_STEP || keep >= block.touched || !self.options.memory.cut(&mut block.raw, keep) {
+        if keep < growth::LARGE_STEP || keep >= block.touched {
+            return false;
+        }
+        // SAFETY: the block is the pool's own here, so nobody looks at its bytes.
+        if !unsafe { self.options.memory.cut(&mut block.raw, keep) } {
             return false;
         }
         self.disown((block.touched - keep) as u64);
@@ -582,7 +587,8 @@ impl Pool {
     pub(crate) fn grow(&self, block: &mut Block, granted: usize) -> Result<(), Error> {
         let more = granted.saturating_sub(block.granted) as u64;
         self.0.charge(more)?;
-        if granted > block.raw.capacity && !self.0.options.memory.grow(&mut block.raw, granted) {
+        // SAFETY: the block is one of this pool's; its callers grant no more than it reserves.
+        if granted > block.raw.capacity && !unsafe { self.0.options.memory.grow(&mut block.raw, granted) } {
             self.0.discharge(more);
             return Err(self.0.refuse(Error::NoMemory));
         }

@@ -333,8 +333,9 @@ unsafe impl Memory for NoSpace {
         MemoryRef::heap().allocate(size, align)
     }
 
-    fn deallocate(&self, raw: Raw) {
-        MemoryRef::heap().deallocate(raw);
+    unsafe fn deallocate(&self, raw: Raw) {
+        // SAFETY: passed on.
+        unsafe { MemoryRef::heap().deallocate(raw) };
     }
 }
 

@@ -79,21 +79,25 @@ unsafe impl Memory for Counting {
         Some(raw)
     }
 
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
-        !fails() && self.inner.grow(raw, capacity)
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        // SAFETY: passed on.
+        !fails() && unsafe { self.inner.grow(raw, capacity) }
     }
 
-    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
-        !fails() && self.inner.reallocate(raw, size)
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+        // SAFETY: passed on.
+        !fails() && unsafe { self.inner.reallocate(raw, size) }
     }
 
-    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
-        self.inner.cut(raw, keep)
+    unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+        // SAFETY: passed on.
+        unsafe { self.inner.cut(raw, keep) }
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         self.out.fetch_sub(1, Relaxed);
-        self.inner.deallocate(raw);
+        // SAFETY: passed on.
+        unsafe { self.inner.deallocate(raw) };
     }
 }
 

@@ -33,8 +33,9 @@ unsafe impl Memory for HostMemory {
         self.inner.allocate(size, align)
     }
 
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
-        self.inner.grow(raw, capacity)
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        // SAFETY: passed on.
+        unsafe { self.inner.grow(raw, capacity) }
     }
 
     fn is_attached(&self, _: &Raw) -> bool {
@@ -46,9 +47,10 @@ unsafe impl Memory for HostMemory {
         !self.host.refuses.load(Relaxed)
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         self.host.freed.fetch_add(1, Relaxed);
-        self.inner.deallocate(raw);
+        // SAFETY: passed on.
+        unsafe { self.inner.deallocate(raw) };
     }
 }
 

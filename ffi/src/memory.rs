@@ -134,7 +134,7 @@ unsafe impl Memory for Host {
         })
     }
 
-    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
         let size = size.max(1);
         let Some(reallocate) = self.reallocate else {
             return false;
@@ -159,7 +159,7 @@ unsafe impl Memory for Host {
         true
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         if raw.token & WIDENED == 0 {
             return self.give_back(raw.pointer, raw.capacity);
         }
@@ -237,7 +237,8 @@ mod tests {
                 assert_eq!(raw.capacity, size.max(1));
                 // SAFETY: the piece is ours and this large.
                 unsafe { raw.pointer.write_bytes(1, raw.capacity) };
-                host.deallocate(raw);
+                // SAFETY: it came from this memory above.
+                unsafe { host.deallocate(raw) };
                 assert_eq!(out.load(Ordering::Relaxed), 0);
             }
         }

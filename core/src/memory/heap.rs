@@ -60,7 +60,7 @@ unsafe impl Memory for Heap {
         })
     }
 
-    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
         let size = size.max(1);
         if !self.reallocates || size > isize::MAX.unsigned_abs() {
             return false;
@@ -82,7 +82,7 @@ unsafe impl Memory for Heap {
         true
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         // SAFETY: the piece came from malloc, realloc or posix_memalign, and its owner gives it up here.
         unsafe { libc::free(raw.pointer.as_ptr().cast()) }
     }
@@ -101,7 +101,8 @@ mod tests {
                 assert!(raw.capacity >= size && raw.capacity == raw.reserve && !raw.lazy);
                 // SAFETY: the piece is ours and this large.
                 unsafe { raw.pointer.as_ptr().write_bytes(7, raw.capacity) };
-                memory.deallocate(raw);
+                // SAFETY: it came from this memory above.
+                unsafe { memory.deallocate(raw) };
             }
         }
     }
@@ -111,9 +112,11 @@ mod tests {
         assert!(HEAP.allocate(usize::MAX, 64).is_none());
         assert!(MALLOC.allocate(usize::MAX - 64, 16).is_none());
         let mut raw = MALLOC.allocate(10, 16).expect("memory");
-        assert!(!MALLOC.reallocate(&mut raw, usize::MAX));
+        // SAFETY: it came from this memory above.
+        assert!(!unsafe { MALLOC.reallocate(&mut raw, usize::MAX) });
         assert_eq!(raw.capacity, 10);
-        MALLOC.deallocate(raw);
+        // SAFETY: as above.
+        unsafe { MALLOC.deallocate(raw) };
     }
 
     #[test]
@@ -121,13 +124,18 @@ mod tests {
         let mut raw = MALLOC.allocate(1000, 16).expect("memory");
         // SAFETY: the piece is ours and 1000 bytes large.
         unsafe { raw.pointer.as_ptr().write_bytes(9, 1000) };
-        assert!(MALLOC.reallocate(&mut raw, 10) && raw.capacity == 10);
+        // SAFETY: it came from this memory above.
+        assert!(unsafe { MALLOC.reallocate(&mut raw, 10) } && raw.capacity == 10);
         // SAFETY: its first 10 bytes were written above.
         let kept = unsafe { core::slice::from_raw_parts(raw.pointer.as_ptr(), 10) };
         assert_eq!(kept, &[9; 10]);
-        MALLOC.deallocate(raw);
+        // SAFETY: as above.
+        unsafe { MALLOC.deallocate(raw) };
         let mut fixed = HEAP.allocate(1000, 64).expect("memory");
-        assert!(!HEAP.reallocate(&mut fixed, 10), "aligned blocks stay as they are");
-        HEAP.deallocate(fixed);
+        // SAFETY: it came from this memory above.
+        unsafe {
+            assert!(!HEAP.reallocate(&mut fixed, 10), "aligned blocks stay as they are");
+            HEAP.deallocate(fixed);
+        }
     }
 }

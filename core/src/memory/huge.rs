@@ -86,10 +86,12 @@ mod tests {
         let mut range = memory.allocate(100_000, 64).expect("memory");
         let at = |offset: usize| range.pointer.as_ptr().wrapping_add(offset);
         assert!(!is_advised(at(0)) && !is_advised(at(5 << 20)));
-        assert!(memory.grow(&mut range, 16 << 20));
+        // SAFETY: it came from this memory above, and reserves more than that.
+        assert!(unsafe { memory.grow(&mut range, 16 << 20) });
         let at = |offset: usize| range.pointer.as_ptr().wrapping_add(offset);
         assert!(!is_advised(at(0)) && is_advised(at(7 << 20)) && !is_advised(at(20 << 20)));
-        memory.deallocate(range);
+        // SAFETY: as above.
+        unsafe { memory.deallocate(range) };
 
         for (memory, size, advised) in [
             (&MALLOC, 64 << 20, true),
@@ -102,7 +104,8 @@ mod tests {
                 advised,
                 "{size}"
             );
-            memory.deallocate(piece);
+            // SAFETY: it came from this memory above.
+            unsafe { memory.deallocate(piece) };
         }
     }
 }

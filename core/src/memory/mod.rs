@@ -74,22 +74,31 @@ pub unsafe trait Memory: Send + Sync {
     fn allocate(&self, size: usize, align: usize) -> Option<Raw>;
 
     /// Makes `capacity` bytes writable without moving the piece; false, with nothing changed, when it cannot.
-    /// `capacity` is above `raw.capacity` and at most `raw.reserve`.
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+    ///
+    /// # Safety
+    /// The piece came from this memory as it is and is still out; `capacity` is above `raw.capacity` and at most
+    /// `raw.reserve`.
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
         let _ = (raw, capacity);
         false
     }
 
     /// Changes the piece to exactly `size` bytes, moving it if need be, its first bytes kept; false, with nothing
-    /// changed, when it cannot. Only called for pieces that nobody else looks at.
-    fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+    /// changed, when it cannot.
+    ///
+    /// # Safety
+    /// The piece came from this memory as it is and is still out, and nobody else looks at it.
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
         let _ = (raw, size);
         false
     }
 
     /// Gives the pages behind the first `keep` bytes back without giving the piece back; false when it cannot.
     /// Afterwards those bytes are zero.
-    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+    ///
+    /// # Safety
+    /// The piece came from this memory as it is and is still out, and nobody looks at the bytes behind `keep`.
+    unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
         let _ = (raw, keep);
         false
     }
@@ -109,7 +118,10 @@ pub unsafe trait Memory: Send + Sync {
     }
 
     /// Takes the piece back.
-    fn deallocate(&self, raw: Raw);
+    ///
+    /// # Safety
+    /// The piece came from this memory as it is, nobody looks at it any more, and it is not given back again.
+    unsafe fn deallocate(&self, raw: Raw);
 }
 
 /// A memory that lives in a static, or one that is counted and goes with its last block.

@@ -98,15 +98,18 @@ unsafe impl Memory for System {
                 huge: true,
                 dirty: 0,
             };
-            if self.grow(&mut raw, size) {
-                return Some(raw);
+            // SAFETY: the range was reserved just now, for at least `size`, and goes back where it could not be used.
+            unsafe {
+                if self.grow(&mut raw, size) {
+                    return Some(raw);
+                }
+                self.deallocate(raw);
             }
-            self.deallocate(raw);
         }
         HEAP.allocate(size, align)
     }
 
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
         if raw.token != IS_RANGE || capacity > raw.reserve {
             return false;
         }
@@ -131,7 +134,7 @@ unsafe impl Memory for System {
         done == 0
     }
 
-    fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
+    unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
         let keep = keep.next_multiple_of(super::PAGE);
         if raw.token != IS_RANGE || keep >= raw.capacity {
             return false;
@@ -150,13 +153,14 @@ unsafe impl Memory for System {
         done == 0
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         if raw.token == IS_RANGE {
             // SAFETY: the whole range came from mmap in reserve(), and its owner gives it up here.
             unsafe { libc::munmap(raw.pointer.as_ptr().cast(), raw.reserve) };
             RANGES.fetch_sub(1, Ordering::Relaxed);
         } else {
-            HEAP.deallocate(raw);
+            // SAFETY: what is no range came from HEAP in allocate().
+            unsafe { HEAP.deallocate(raw) };
         }
     }
 }
@@ -173,7 +177,8 @@ mod tests {
         // SAFETY: the first 100000 bytes are writable.
         unsafe { start.as_ptr().write_bytes(5, 100_000) };
         for capacity in [300_000, 5 << 20, RANGE] {
-            assert!(SYSTEM.grow(&mut raw, capacity) && raw.capacity >= capacity);
+            // SAFETY: it came from this memory above, and reserves more than that.
+            assert!(unsafe { SYSTEM.grow(&mut raw, capacity) } && raw.capacity >= capacity);
             assert_eq!(raw.pointer, start);
             // SAFETY: the last byte of the capacity is writable now; the first was written above.
             unsafe {
@@ -181,8 +186,11 @@ mod tests {
                 assert_eq!(start.as_ptr().add(99_999).read(), 5);
             }
         }
-        assert!(!SYSTEM.grow(&mut raw, RANGE + 1));
-        SYSTEM.deallocate(raw);
+        // SAFETY: it came from this memory above.
+        unsafe {
+            assert!(!SYSTEM.grow(&mut raw, RANGE + 1));
+            SYSTEM.deallocate(raw);
+        }
     }
 
     #[test]
@@ -191,21 +199,25 @@ mod tests {
         raw.dirty = 1 << 20;
         // SAFETY: 1 MiB is writable.
         unsafe { raw.pointer.as_ptr().write_bytes(5, 1 << 20) };
-        assert!(SYSTEM.cut(&mut raw, 10_000));
+        // SAFETY: it came from this memory above, and nobody else has it.
+        assert!(unsafe { SYSTEM.cut(&mut raw, 10_000) });
         assert_eq!(raw.dirty, 12_288);
         // SAFETY: both lie in the writable part.
         unsafe {
             assert_eq!(raw.pointer.as_ptr().add(12_287).read(), 5);
             assert_eq!(raw.pointer.as_ptr().add(12_288).read(), 0);
+            SYSTEM.deallocate(raw);
         }
-        SYSTEM.deallocate(raw);
     }
 
     #[test]
     fn small_blocks_come_from_the_heap() {
         let mut raw = SYSTEM.allocate(SMALL, 64).expect("memory");
         assert!(!raw.lazy && raw.reserve == raw.capacity);
-        assert!(!SYSTEM.grow(&mut raw, SMALL + 1) && !SYSTEM.cut(&mut raw, 0));
-        SYSTEM.deallocate(raw);
+        // SAFETY: it came from this memory above, and nobody else has it.
+        unsafe {
+            assert!(!SYSTEM.grow(&mut raw, SMALL + 1) && !SYSTEM.cut(&mut raw, 0));
+            SYSTEM.deallocate(raw);
+        }
     }
 }
