@@ -33,6 +33,8 @@ pub(crate) struct Block {
     pub(crate) spoiled: bool,
     /// It is never given back: a viewer that could not be given the block keeps looking at it.
     pub(crate) leaked: bool,
+    /// The shard of its pool that it was rented at and goes back to.
+    pub(crate) shard: usize,
     /// When it came back to the pool, in milliseconds.
     pub(crate) stamp: u64,
 }
@@ -58,6 +60,7 @@ impl Block {
             home,
             spoiled: false,
             leaked: false,
+            shard: 0,
             stamp: 0,
         }
     }

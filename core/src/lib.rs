@@ -45,6 +45,7 @@ mod options;
 mod pool;
 mod queue;
 mod room;
+mod shard;
 mod shared;
 mod source;
 mod stats;

@@ -1,19 +1,19 @@
 //! Recycles blocks within a cap of bytes, and counts what it does (E44 to E48).
 //!
-//! One lock, only ever tried: who finds it taken gets fresh memory (rent) or frees the block (release), so nothing
-//! waits and a fork in the middle of anything leaves a child that can go on (E50). Counters are stored by the holder of
-//! the lock; what happens without it is counted apart.
+//! Blocks wait in a few shards ([`crate::shard`]), each thread at its own. A block goes back to the shard it was rented
+//! at, whoever releases it, so that its next body finds it. Counters are stored by whoever holds a shard; what happens
+//! without one is counted apart.
 
 use crate::block::{Block, Blocks, Home};
 use crate::error::Error;
 use crate::growth;
 use crate::memory::{self, MemoryRef};
+use crate::shard::{self, Count, SHARDS, Shard, rounded};
 use crate::shared::{Counted, Shared};
 use crate::stats::PoolStats;
-use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{self, Relaxed};
-use core::sync::atomic::{AtomicBool, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU64, fence};
 
 /// Options of a pool. Sizes are in bytes.
 #[derive(Clone, Debug)]
@@ -59,162 +59,19 @@ pub struct Pool(Shared<Inner>);
 #[derive(Debug)]
 struct Inner {
     options: PoolOptions,
-    lock: AtomicBool,
-    shelves: UnsafeCell<Shelves>,
-    /// When the shelves are to be looked through for idle blocks; what they say themselves, readable without the lock.
+    shards: [Shard; SHARDS],
+    /// When the shards are to be looked through for idle blocks.
     next_sweep: AtomicU64,
     closed: AtomicBool,
-    by_holder: Counters,
-    by_others: Counters,
-    retained: AtomicU64,
-    retained_bytes: AtomicU64,
+    /// What is counted without a shard's lock; shards count what passes through them.
+    fresh: Count,
+    released: Count,
+    allocated: Count,
+    freed: Count,
     owned_bytes: AtomicU64,
     peak_bytes: AtomicU64,
     granted_bytes: AtomicU64,
     refused: AtomicU64,
-}
-
-// SAFETY: the shelves are only reached by whoever holds `lock`; blocks are plain memory that any thread may hold
-// (`Memory` is Send and Sync, and a host whose memory is bound to a thread keeps its pools on that thread).
-unsafe impl Sync for Inner {}
-// SAFETY: as above.
-unsafe impl Send for Inner {}
-
-/// Adds up what one side did.
-#[derive(Debug)]
-struct Counters {
-    rented: AtomicU64,
-    rented_bytes: AtomicU64,
-    released: AtomicU64,
-    released_bytes: AtomicU64,
-    reused: AtomicU64,
-    reused_bytes: AtomicU64,
-    allocated: AtomicU64,
-    allocated_bytes: AtomicU64,
-    freed: AtomicU64,
-    freed_bytes: AtomicU64,
-}
-
-impl Counters {
-    const fn new() -> Counters {
-        Counters {
-            rented: AtomicU64::new(0),
-            rented_bytes: AtomicU64::new(0),
-            released: AtomicU64::new(0),
-            released_bytes: AtomicU64::new(0),
-            reused: AtomicU64::new(0),
-            reused_bytes: AtomicU64::new(0),
-            allocated: AtomicU64::new(0),
-            allocated_bytes: AtomicU64::new(0),
-            freed: AtomicU64::new(0),
-            freed_bytes: AtomicU64::new(0),
-        }
-    }
-}
-
-/// Counts by the holder of the lock: a plain load and store, since nobody else writes these.
-fn store_add(counter: &AtomicU64, more: u64) {
-    counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
-}
-
-/// Counts by anybody.
-fn add(counter: &AtomicU64, more: u64) {
-    counter.fetch_add(more, Relaxed);
-}
-
-/// One class for each power of two from 4 KiB up: a fixed block lies in the class of its capacity, rounded down.
-const CLASSES: usize = 36;
-const SMALLEST_CLASS: u32 = 12;
-/// How many blocks of a class or ranges are looked at for the best fit, the warmest first.
-const LOOK_AT: usize = 8;
-/// The largest fixed block that is rounded up to a power of two; larger ones to whole pages.
-const ROUNDED_UP_TO: usize = 64 << 10;
-
-#[derive(Debug)]
-struct Shelves {
-    /// Fixed blocks by class, the warmest last.
-    fixed: [Vec<Block>; CLASSES],
-    /// Blocks that grow in place, the warmest last.
-    growing: Vec<Block>,
-    /// When the block that has lain longest is idle for too long.
-    next_sweep: u64,
-}
-
-/// The size that a fixed block for `size` bytes is asked for; one that no memory has stays as it is.
-fn rounded(size: usize) -> usize {
-    if size <= ROUNDED_UP_TO {
-        size.max(1 << SMALLEST_CLASS).next_power_of_two()
-    } else {
-        size.checked_next_multiple_of(memory::PAGE).unwrap_or(size)
-    }
-}
-
-fn class_of(capacity: usize) -> usize {
-    (capacity.max(1).ilog2().saturating_sub(SMALLEST_CLASS) as usize).min(CLASSES - 1)
-}
-
-impl Shelves {
-    fn take_fixed(&mut self, size: usize) -> Option<Block> {
-        let class = class_of(size);
-        // Most often the warmest block of the class fits.
-        if let Some(block) = self.fixed[class].pop_if(|block| block.raw.capacity >= size) {
-            return Some(block);
-        }
-        // A block of the size's own class may be too small (classes round down); the next class always fits.
-        for class in class..(class + 3).min(CLASSES) {
-            let shelf = &mut self.fixed[class];
-            let from = shelf.len().saturating_sub(LOOK_AT);
-            if let Some(found) = shelf[from..].iter().rposition(|block| block.raw.capacity >= size) {
-                return Some(shelf.remove(from + found));
-            }
-        }
-        None
-    }
-
-    /// The least touched one that has `size` bytes touched already, which leaves the warmer ones to larger bodies;
-    /// else the most touched there is.
-    fn take_growing(&mut self, size: usize) -> Option<Block> {
-        let from = self.growing.len().saturating_sub(LOOK_AT);
-        let candidates = self.growing[from..]
-            .iter()
-            .enumerate()
-            .filter(|(_, block)| block.raw.reserve >= size);
-        let best = candidates.min_by_key(|(_, block)| match block.touched >= size {
-            true => block.touched,
-            false => usize::MAX - block.touched,
-        });
-        let index = from + best?.0;
-        Some(self.growing.remove(index))
-    }
-
-    /// Gives the block back when the list has no memory for it.
-    fn put(&mut self, block: Block, idle: u64) -> Result<(), Block> {
-        self.next_sweep = self.next_sweep.min(block.stamp.saturating_add(idle).saturating_add(1));
-        let grows = block.raw.reserve > block.raw.capacity || block.raw.lazy;
-        let shelf = if grows {
-            &mut self.growing
-        } else {
-            &mut self.fixed[class_of(block.raw.capacity)]
-        };
-        memory::push(shelf, block)
-    }
-
-    /// The block that has lain longest.
-    fn take_coldest(&mut self) -> Option<Block> {
-        let shelves = self.fixed.iter_mut().chain(core::iter::once(&mut self.growing));
-        let coldest = shelves
-            .filter(|shelf| !shelf.is_empty())
-            .min_by_key(|shelf| shelf[0].stamp)?;
-        Some(coldest.remove(0))
-    }
-
-    /// The block that has lain longest, if that is longer than since `before`.
-    fn take_stale(&mut self, before: u64, idle: u64) -> Option<Block> {
-        let shelves = self.fixed.iter().chain(core::iter::once(&self.growing));
-        let oldest = shelves.filter_map(|shelf| shelf.first()).map(|block| block.stamp).min();
-        self.next_sweep = oldest.map_or(u64::MAX, |stamp| stamp.saturating_add(idle).saturating_add(1));
-        if oldest? < before { self.take_coldest() } else { None }
-    }
 }
 
 /// Milliseconds since the first use in this process, coarse: what idle times are measured by.
@@ -236,21 +93,15 @@ static DEFAULT: Counted<Inner> = Counted::fixed(Inner::new(PoolOptions::DEFAULT)
 
 impl Inner {
     const fn new(options: PoolOptions) -> Inner {
-        let shelves = Shelves {
-            fixed: [const { Vec::new() }; CLASSES],
-            growing: Vec::new(),
-            next_sweep: u64::MAX,
-        };
         Inner {
             options,
-            lock: AtomicBool::new(false),
-            shelves: UnsafeCell::new(shelves),
+            shards: [const { Shard::new() }; SHARDS],
             next_sweep: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
-            by_holder: Counters::new(),
-            by_others: Counters::new(),
-            retained: AtomicU64::new(0),
-            retained_bytes: AtomicU64::new(0),
+            fresh: Count::new(),
+            released: Count::new(),
+            allocated: Count::new(),
+            freed: Count::new(),
             owned_bytes: AtomicU64::new(0),
             peak_bytes: AtomicU64::new(0),
             granted_bytes: AtomicU64::new(0),
@@ -258,43 +109,39 @@ impl Inner {
         }
     }
 
-    /// Calls `f` with the shelves if nobody else has them.
-    fn try_shelves<R>(&self, f: impl FnOnce(&mut Shelves) -> R) -> Option<R> {
-        self.lock
-            .compare_exchange(false, true, Ordering::Acquire, Relaxed)
-            .ok()?;
-        // SAFETY: the exchange made this call the only one that reaches the shelves until the store below.
-        let result = f(unsafe { &mut *self.shelves.get() });
-        self.lock.store(false, Ordering::Release);
-        Some(result)
+    /// All shards, beginning with this one.
+    #[inline(always)]
+    fn shards_from(&self, first: usize) -> impl Iterator<Item = (usize, &Shard)> {
+        (first..first + SHARDS).map(|index| (index % SHARDS, &self.shards[index % SHARDS]))
+    }
+
+    fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {
+        self.shards.iter().fold(0, |sum, shard| sum.wrapping_add(of(shard)))
+    }
+
+    fn retained_bytes(&self) -> u64 {
+        self.sum(|shard| shard.retained.bytes())
     }
 
     /// Counts memory that was obtained or touched for the first time.
     fn own(&self, bytes: u64) {
-        add(&self.by_others.allocated_bytes, bytes);
+        self.allocated.add_bytes(bytes);
         let owned = self.owned_bytes.fetch_add(bytes, Relaxed).wrapping_add(bytes);
         self.peak_bytes.fetch_max(owned, Relaxed);
     }
 
     /// Counts memory that was given back.
     fn disown(&self, bytes: u64) {
-        add(&self.by_others.freed_bytes, bytes);
+        self.freed.add_bytes(bytes);
         self.owned_bytes.fetch_sub(bytes, Relaxed);
     }
 
     /// Gives a block back to the memory.
     fn free(&self, block: Block) {
-        add(&self.by_others.freed, 1);
+        self.freed.add(0);
         self.disown(block.touched as u64);
         // SAFETY: a pool's block is a piece of its memory, and goes back once, by value.
         unsafe { self.options.memory.deallocate(block.raw) };
-    }
-
-    /// Counts a block that leaves the shelves; for the holder of the lock.
-    fn unshelved(&self, block: Block) -> Block {
-        store_add(&self.retained, u64::MAX); // one less
-        store_add(&self.retained_bytes, (block.touched as u64).wrapping_neg());
-        block
     }
 
     /// Cuts a block that grows to at most `keep` touched bytes (E44); false, nothing changed, when it cannot or when so
@@ -313,29 +160,48 @@ impl Inner {
         true
     }
 
-    /// Counts a release; by the holder of the lock or by anybody.
-    fn count_release(&self, bytes: u64, by_holder: bool) {
-        let (counters, count): (_, fn(&AtomicU64, u64)) = if by_holder {
-            (&self.by_holder, store_add)
-        } else {
-            (&self.by_others, add)
-        };
-        count(&counters.released, 1);
-        count(&counters.released_bytes, bytes);
+    /// The block that has lain longest of all.
+    fn take_coldest(&self) -> Option<Block> {
+        let shards = self.shards.iter();
+        let coldest = shards
+            .filter_map(|shard| Some((shard.oldest()?, shard)))
+            .min_by_key(|(stamp, _)| *stamp);
+        coldest?.1.take_coldest(u64::MAX)
     }
 
-    /// Gives back what has lain for too long (E46). The lock is only taken when the clock says that something has.
-    fn give_back_idle(&self) {
-        let (idle, now) = (self.options.idle_milliseconds, milliseconds());
+    /// Frees the coldest blocks until at most `most` bytes are retained. Memory is given back outside of the locks: a
+    /// system call inside would send others to fresh memory.
+    fn hold_at_most(&self, most: u64) {
+        while self.retained_bytes() > most
+            && let Some(coldest) = self.take_coldest()
+        {
+            self.free(coldest);
+        }
+    }
+
+    /// Gives back what has lain for too long (E46).
+    fn give_back_idle(&self, now: u64) {
+        let idle = self.options.idle_milliseconds;
         if now < self.next_sweep.load(Relaxed) {
             return;
         }
-        while let Some(Some(stale)) = self.try_shelves(|shelves| {
-            let stale = shelves.take_stale(now.saturating_sub(idle), idle);
-            self.next_sweep.store(shelves.next_sweep, Relaxed);
-            stale.map(|stale| self.unshelved(stale))
-        }) {
-            self.free(stale);
+        // Blocks that are put while the shards are looked through lower it again.
+        self.next_sweep.store(u64::MAX, Relaxed);
+        for shard in &self.shards {
+            while let Some(stale) = shard.take_coldest(now.saturating_sub(idle)) {
+                self.free(stale);
+            }
+            if let Some(stamp) = shard.oldest() {
+                self.sweep_after(stamp);
+            }
+        }
+    }
+
+    /// A block that came at this time is to be looked at when it has become idle.
+    fn sweep_after(&self, stamp: u64) {
+        let due = stamp.saturating_add(self.options.idle_milliseconds).saturating_add(1);
+        if due < self.next_sweep.load(Relaxed) {
+            self.next_sweep.fetch_min(due, Relaxed);
         }
     }
 
@@ -348,82 +214,62 @@ impl Inner {
         } else {
             self.options.max_retained
         };
+        let now = milliseconds();
+        self.give_back_idle(now);
         // A range that nobody touched is not warm, and costs address space all the same.
         let cold = block.raw.lazy && block.touched == 0;
         if block.spoiled || cold || (block.touched as u64 > most && !self.cut(&mut block, most)) {
-            self.give_back_idle();
-            self.count_release(block.touched as u64, false);
+            self.released.add(block.touched as u64);
             return self.free(block);
         }
-        block.used = 0;
-        self.give_back_idle();
-        block.stamp = milliseconds();
-        let (idle, bytes) = (self.options.idle_milliseconds, block.touched as u64);
-        let mut slot = Some(block);
-        // Memory is given back outside of the lock: a system call inside would send others to fresh memory.
-        while let Some(Some(colder)) = self.try_shelves(|shelves| {
-            let block = slot.take()?;
-            if self.retained_bytes.load(Relaxed).saturating_add(bytes) > most {
-                slot = Some(block);
-                return shelves.take_coldest().map(|coldest| self.unshelved(coldest));
-            }
-            match shelves.put(block, idle) {
-                Ok(()) => {
-                    self.next_sweep.store(shelves.next_sweep, Relaxed);
-                    self.count_release(bytes, true);
-                    store_add(&self.retained, 1);
-                    store_add(&self.retained_bytes, bytes);
-                }
-                Err(block) => slot = Some(block),
-            }
-            None
-        }) {
-            self.free(colder);
-        }
-        if let Some(block) = slot {
-            self.count_release(bytes, false);
-            self.free(block);
-        }
+        (block.used, block.stamp) = (0, now);
+        self.sweep_after(now);
+        self.put(block, most, true);
     }
 
-    /// Puts a block that was on the shelves back there.
-    fn put_back(&self, block: Block) {
-        let bytes = block.touched as u64;
+    /// Puts a block onto the shelves of its shard, or of the next one that nobody else is at.
+    fn put(&self, block: Block, most: u64, was_out: bool) {
+        let first = block.shard;
         let mut slot = Some(block);
-        self.try_shelves(|shelves| {
-            match shelves.put(slot.take()?, self.options.idle_milliseconds) {
-                Ok(()) => {
-                    store_add(&self.retained, 1);
-                    store_add(&self.retained_bytes, bytes);
+        for (_, shard) in self.shards_from(first) {
+            shard.put(&mut slot, was_out);
+            if slot.is_none() {
+                // While no shard has more than its part of the cap, all have no more than the cap. Else all of them are
+                // looked at, after the fence: of two threads that put blocks at once, one at least sees both.
+                if shard.retained.bytes() > most / SHARDS as u64 {
+                    fence(Ordering::SeqCst);
+                    self.hold_at_most(most);
                 }
-                Err(block) => slot = Some(block),
+                return;
             }
-            Some(())
-        });
+        }
         if let Some(block) = slot {
+            if was_out {
+                self.released.add(block.touched as u64);
+            }
             self.free(block);
         }
     }
 
     fn trim(&self, keep: u64) -> u64 {
         let mut given_back = 0;
-        while let Some(Some((mut coldest, retained))) = self.try_shelves(|shelves| {
-            if self.retained_bytes.load(Relaxed) <= keep && (keep > 0 || self.retained.load(Relaxed) == 0) {
-                return None;
+        loop {
+            let retained = self.retained_bytes();
+            if retained <= keep && (keep > 0 || self.sum(|shard| shard.retained.count()) == 0) {
+                return given_back;
             }
-            let coldest = self.unshelved(shelves.take_coldest()?);
-            Some((coldest, self.retained_bytes.load(Relaxed)))
-        }) {
+            let Some(mut coldest) = self.take_coldest() else {
+                return given_back;
+            };
             let before = coldest.touched as u64;
-            if self.cut(&mut coldest, keep.saturating_sub(retained)) {
+            if self.cut(&mut coldest, keep.saturating_add(before).saturating_sub(retained)) {
                 given_back += before - coldest.touched as u64;
-                self.put_back(coldest);
-                break;
+                self.put(coldest, self.options.max_retained, false);
+                return given_back;
             }
             given_back += before;
             self.free(coldest);
         }
-        given_back
     }
 
     /// Charges the budget (E45).
@@ -444,7 +290,7 @@ impl Inner {
     }
 
     fn refuse(&self, error: Error) -> Error {
-        add(&self.refused, 1);
+        self.refused.fetch_add(1, Relaxed);
         error
     }
 }
@@ -480,24 +326,27 @@ impl Pool {
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         let inner = &*self.0;
-        let sum = |counter: fn(&Counters) -> &AtomicU64| {
-            counter(&inner.by_holder)
-                .load(Relaxed)
-                .wrapping_add(counter(&inner.by_others).load(Relaxed))
-        };
+        let (reused, reused_bytes) = (
+            inner.sum(|shard| shard.reused.count()),
+            inner.sum(|shard| shard.reused.bytes()),
+        );
         let mut stats = PoolStats {
-            rented: sum(|c| &c.rented),
-            rented_bytes: sum(|c| &c.rented_bytes),
-            released: sum(|c| &c.released),
-            released_bytes: sum(|c| &c.released_bytes),
-            reused: sum(|c| &c.reused),
-            reused_bytes: sum(|c| &c.reused_bytes),
-            allocated: sum(|c| &c.allocated),
-            allocated_bytes: sum(|c| &c.allocated_bytes),
-            freed: sum(|c| &c.freed),
-            freed_bytes: sum(|c| &c.freed_bytes),
-            retained: inner.retained.load(Relaxed),
-            retained_bytes: inner.retained_bytes.load(Relaxed),
+            rented: reused.wrapping_add(inner.fresh.count()),
+            rented_bytes: reused_bytes.wrapping_add(inner.fresh.bytes()),
+            released: inner
+                .sum(|shard| shard.released.count())
+                .wrapping_add(inner.released.count()),
+            released_bytes: inner
+                .sum(|shard| shard.released.bytes())
+                .wrapping_add(inner.released.bytes()),
+            reused,
+            reused_bytes,
+            allocated: inner.allocated.count(),
+            allocated_bytes: inner.allocated.bytes(),
+            freed: inner.freed.count(),
+            freed_bytes: inner.freed.bytes(),
+            retained: inner.sum(|shard| shard.retained.count()),
+            retained_bytes: inner.retained_bytes(),
             peak_bytes: inner.peak_bytes.load(Relaxed),
             refused: inner.refused.load(Relaxed),
             ..PoolStats::default()
@@ -555,29 +404,27 @@ impl Pool {
         let inner = &*self.0;
         let profile = inner.options.memory.profile();
         let grows = profile.grows && size > profile.fixed_up_to;
-        inner.give_back_idle();
-        let found = inner.try_shelves(|shelves| {
-            // A memory that grows may have had to give a fixed block instead, where no address space was to be had.
-            let growing = if grows { shelves.take_growing(size) } else { None };
-            let mut block = inner.unshelved(growing.or_else(|| shelves.take_fixed(size))?);
-            store_add(&inner.by_holder.rented, 1);
-            store_add(&inner.by_holder.rented_bytes, block.touched as u64);
-            store_add(&inner.by_holder.reused, 1);
-            store_add(&inner.by_holder.reused_bytes, block.touched as u64);
-            block.granted = 0;
-            list.push(block);
-            Some(())
-        });
-        if found.flatten().is_some() {
-            return Ok(false);
+        let mine = shard::of_this_thread();
+        for (index, shard) in inner.shards_from(mine) {
+            let found = shard.rent(size, grows, |mut block| {
+                (block.granted, block.shard) = (0, mine);
+                list.push(block);
+            });
+            if found {
+                // Where nothing else lies, nothing can be idle, and the clock need not be read.
+                if shard.retained.count() > 0 || index != mine {
+                    inner.give_back_idle(milliseconds());
+                }
+                return Ok(false);
+            }
         }
+        inner.give_back_idle(milliseconds());
         let allocated = inner.options.memory.allocate(rounded(size), POOLED_ALIGN);
         let mut block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
-        add(&inner.by_others.allocated, 1);
+        inner.allocated.add(0);
         inner.own(block.touched as u64);
-        add(&inner.by_others.rented, 1);
-        add(&inner.by_others.rented_bytes, block.touched as u64);
-        block.granted = 0;
+        inner.fresh.add(block.touched as u64);
+        (block.granted, block.shard) = (0, mine);
         list.push(block);
         Ok(true)
     }
