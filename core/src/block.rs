@@ -1,7 +1,9 @@
 //! A piece of memory with a body's bytes at its start.
 
+use crate::buffer::Inner;
 use crate::memory::{HUGE_FROM, HUGE_PAGE, MemoryRef, PAGE, Raw};
 use crate::pool::Pool;
+use crate::shared::Place;
 use smallvec::SmallVec;
 
 /// Where a block goes back to.
@@ -33,6 +35,8 @@ pub(crate) struct Block {
     pub(crate) spoiled: bool,
     /// It is never given back: a viewer that could not be given the block keeps looking at it.
     pub(crate) leaked: bool,
+    /// Where a buffer's handle lay that held this block, for the next one, which then takes no memory at all.
+    pub(crate) spare: Option<Place<Inner>>,
     /// The shard of its pool that it was rented at and goes back to.
     pub(crate) shard: usize,
     /// When it came back to the pool, in milliseconds.
@@ -60,6 +64,7 @@ impl Block {
             home,
             spoiled: false,
             leaked: false,
+            spare: None,
             shard: 0,
             stamp: 0,
         }
@@ -99,17 +104,21 @@ impl Block {
         unsafe { core::slice::from_raw_parts(self.raw.pointer.as_ptr(), self.used) }
     }
 
+    /// Gives a block of the pool back, once its host has revoked its views.
+    #[inline]
+    pub(crate) fn release_to(mut self, pool: &Pool) {
+        self.spoiled = self.spoiled || !pool.memory().recycle(&mut self.raw);
+        pool.release(self);
+    }
+
     /// Gives the block back to where it came from.
     #[inline]
-    pub(crate) fn release(mut self, pool: &Pool, exact: &MemoryRef) {
+    pub(crate) fn release(self, pool: &Pool, exact: &MemoryRef) {
         if self.leaked {
             return;
         }
         match self.home {
-            Home::Pool => {
-                self.spoiled = self.spoiled || !pool.memory().recycle(&mut self.raw);
-                pool.release(self);
-            }
+            Home::Pool => self.release_to(pool),
             // SAFETY: a block of this home is a piece of the exact result's memory, and goes back once, by value.
             Home::Exact => unsafe { exact.deallocate(self.raw) },
             Home::Caller => {}

@@ -5,9 +5,10 @@ use crate::body::{Body, Kept};
 use crate::error::Error;
 use crate::memory::{self, EXACT_ALIGN, MemoryRef};
 use crate::pool::Pool;
-use crate::shared::Shared;
+use crate::shared::{Place, Shared};
 use crate::stats::Info;
 use core::cell::UnsafeCell;
+use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -16,10 +17,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 /// Immutable. Cloning counts (retain); when the last holder drops it, the blocks go back to the pool (E37). Any number
 /// of threads may read it, and any may drop it.
 #[derive(Clone, Debug)]
-pub struct Buffer(Shared<Inner>);
+pub struct Buffer(ManuallyDrop<Shared<Inner>>);
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     blocks: Blocks,
     side: Option<Block>,
     /// The buffer that a slice shares the memory of, itself never a slice, and where the slice begins in it (E39).
@@ -44,8 +45,35 @@ unsafe impl Sync for Inner {}
 // SAFETY: blocks may be released on any thread.
 unsafe impl Send for Inner {}
 
+impl Drop for Buffer {
+    /// The last one gives the blocks back, and the handle's place with them: where a block is warm, so is that.
+    fn drop(&mut self) {
+        // SAFETY: this is the end of the buffer, so nobody uses what was taken out.
+        let shared = unsafe { ManuallyDrop::take(&mut self.0) };
+        let Some(mut last) = shared.let_go() else { return };
+        let inner = last.value();
+        if inner.blocks.len() != 1 {
+            return; // the value goes with its place
+        }
+        let Some(mut block) = inner.blocks.pop() else { return };
+        inner.give_back();
+        let pool = core::mem::replace(&mut inner.pool, Pool::process_default());
+        if block.home != Home::Pool || block.leaked {
+            return block.release(&pool, &inner.exact);
+        }
+        block.spare = Some(last.into_place());
+        block.release_to(&pool);
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+impl Inner {
+    fn give_back(&mut self) {
         while let Some(block) = self.blocks.pop() {
             block.release(&self.pool, &self.exact);
         }
@@ -56,11 +84,10 @@ impl Drop for Inner {
         if !joined.is_null() {
             // SAFETY: a joined block comes from `memory::place` in `contiguous` and is owned by this buffer alone.
             unsafe { Box::from_raw(joined) }.release(&self.pool, &self.exact);
+            *self.joined.get_mut() = ptr::null_mut();
         }
     }
-}
 
-impl Inner {
     fn new(info: Info, pool: &Pool, exact: &MemoryRef) -> Inner {
         Inner {
             blocks: Blocks::new_const(),
@@ -80,19 +107,26 @@ impl Inner {
 }
 
 impl Buffer {
-    /// Takes the body's blocks. When no memory can be had for the handle, the body keeps them.
-    /// `padding` that is not `padded` yet comes with a join.
-    pub(crate) fn new(
+    /// A place for the handle of a buffer over this body: the one that came with its block, where one did.
+    pub(crate) fn place(body: &mut Body) -> Result<Place<Inner>, Error> {
+        let spare = body.blocks.first_mut().and_then(|block| block.spare.take());
+        spare.or_else(memory::place_uninit).ok_or(Error::NoMemory)
+    }
+
+    /// Takes the body's blocks. `padding` that is not `padded` yet comes with a join.
+    #[inline]
+    pub(crate) fn at(
+        place: Place<Inner>,
         body: &mut Body,
         info: Info,
-        (pool, exact): (&Pool, &MemoryRef),
+        (pool, exact): (Pool, &MemoryRef),
         (padding, padded): (usize, bool),
-    ) -> Result<Buffer, Error> {
-        let inner = Shared::with(|| Inner {
+    ) -> Buffer {
+        Buffer(ManuallyDrop::new(Shared::at(place, || Inner {
             blocks: core::mem::take(&mut body.blocks),
             side: match body.side.take() {
                 Some(side) if side.used == 0 => {
-                    side.release(pool, exact);
+                    side.release(&pool, exact);
                     None
                 }
                 side => side,
@@ -105,10 +139,15 @@ impl Buffer {
             joined: AtomicPtr::new(ptr::null_mut()),
             copied: AtomicU64::new(0),
             fresh: AtomicU64::new(0),
-            pool: pool.clone(),
             exact: exact.clone(),
-        });
-        inner.map(Buffer).ok_or(Error::NoMemory)
+            pool,
+        })))
+    }
+
+    /// A buffer over what this says.
+    fn over(inner: Inner) -> Result<Buffer, Error> {
+        let shared = Shared::new(inner).ok_or(Error::NoMemory)?;
+        Ok(Buffer(ManuallyDrop::new(shared)))
     }
 
     /// Bytes of the body. O(1).
@@ -185,7 +224,7 @@ impl Buffer {
         inner.whole = UnsafeCell::new(Some((whole.clone(), begin + offset)));
         inner.length = length;
         inner.info.length = length as u64;
-        Shared::new(inner).map(Buffer).ok_or(Error::NoMemory)
+        Buffer::over(inner)
     }
 
     /// A copy in memory of its own, for a slice that pins far more than it shows (E39).
@@ -203,7 +242,7 @@ impl Buffer {
             inner.info.allocated_bytes += fresh.unwrap_or(0) as u64;
             inner.blocks.push(block); // in place: the list has room for one
         }
-        Shared::new(inner).map(Buffer).ok_or(Error::NoMemory)
+        Buffer::over(inner)
     }
 
     /// Makes a slice show a copy of its own instead of a part of what it was cut from, which is let go. Nothing happens
@@ -329,7 +368,9 @@ impl Buffer {
     /// Gives the count up as a pointer, for the C interface; undone by [`Buffer::from_raw`].
     #[must_use]
     pub fn into_raw(self) -> NonNull<()> {
-        self.0.into_raw().cast()
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: the buffer is not dropped, so what is taken out here is the one holder.
+        unsafe { ManuallyDrop::take(&mut this.0) }.into_raw().cast()
     }
 
     /// Takes back what [`Buffer::into_raw`] gave up.
@@ -339,7 +380,7 @@ impl Buffer {
     #[must_use]
     pub unsafe fn from_raw(raw: NonNull<()>) -> Buffer {
         // SAFETY: the caller hands over a count that into_raw gave up; the cast restores the pointer's type.
-        Buffer(unsafe { Shared::from_raw(raw.cast()) })
+        Buffer(ManuallyDrop::new(unsafe { Shared::from_raw(raw.cast()) }))
     }
 }
 

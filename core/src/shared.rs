@@ -3,6 +3,7 @@
 
 use crate::memory;
 use core::fmt;
+use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -12,15 +13,22 @@ pub(crate) struct Counted<T> {
     value: T,
 }
 
+/// The count of a value that lives in a static: nobody counts its holders, which saves each small body six atomic
+/// exchanges of 5 ns. No honest count reaches it.
+const FIXED: usize = usize::MAX;
+
 impl<T> Counted<T> {
-    /// A value that lives in a static: its first count is never given back, so it is never freed.
+    /// A value that lives in a static and is never freed.
     pub(crate) const fn fixed(value: T) -> Counted<T> {
         Counted {
-            count: AtomicUsize::new(1),
+            count: AtomicUsize::new(FIXED),
             value,
         }
     }
 }
+
+/// Where a counted value lies, or lay and another may.
+pub(crate) type Place<T> = Box<MaybeUninit<Counted<T>>>;
 
 /// A value with a count of its holders; the last one to let go drops it.
 pub(crate) struct Shared<T>(NonNull<Counted<T>>);
@@ -38,17 +46,39 @@ impl<T> Shared<T> {
 
     /// As [`Shared::new`], but the value is made only once there is a place for it, and in that place.
     pub(crate) fn with(make: impl FnOnce() -> T) -> Option<Shared<T>> {
-        memory::place_with(|| Counted {
+        memory::place_uninit().map(|place| Shared::at(place, make))
+    }
+
+    /// Makes the value in a place that is there already.
+    #[inline]
+    pub(crate) fn at(mut place: Place<T>, make: impl FnOnce() -> T) -> Shared<T> {
+        place.write(Counted {
             count: AtomicUsize::new(1),
             value: make(),
-        })
-        .map(|place| Shared(NonNull::from(Box::leak(place))))
+        });
+        Shared(NonNull::from(Box::leak(place)).cast())
     }
 
     /// A further holder of a value that lives in a static.
     pub(crate) fn of_static(counted: &'static Counted<T>) -> Shared<T> {
-        counted.count.fetch_add(1, Ordering::Relaxed);
         Shared(NonNull::from(counted))
+    }
+
+    /// Lets go; whoever was the last gets the value, where it lies.
+    #[inline]
+    pub(crate) fn let_go(self) -> Option<Last<T>> {
+        let pointer = self.into_raw();
+        // SAFETY: this holder's count, which is given up here, keeps the value alive until then.
+        let count = unsafe { &pointer.as_ref().count };
+        match count.load(Ordering::Acquire) {
+            FIXED => return None,
+            // Nobody else is left, and nobody can come: only a holder could make another.
+            1 => {}
+            _ if count.fetch_sub(1, Ordering::Release) > 1 => return None,
+            _ => fence(Ordering::Acquire),
+        }
+        // SAFETY: that was the last count, so nobody else reaches the value; it lies where `at` put it.
+        Some(Last(unsafe { Box::from_raw(pointer.as_ptr()) }))
     }
 
     pub(crate) fn into_raw(self) -> NonNull<Counted<T>> {
@@ -76,7 +106,11 @@ impl<T> Deref for Shared<T> {
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Shared<T> {
         // SAFETY: this holder's count keeps the value alive.
-        let before = unsafe { self.0.as_ref() }.count.fetch_add(1, Ordering::Relaxed);
+        let count = unsafe { &self.0.as_ref().count };
+        if count.load(Ordering::Relaxed) == FIXED {
+            return Shared(self.0);
+        }
+        let before = count.fetch_add(1, Ordering::Relaxed);
         // As in Arc: a count that wraps would free a value in use. Counts this high are only reached by leaking
         // holders, and the one honest way to stop is to give up before the wrap.
         assert!(before < isize::MAX.unsigned_abs(), "too many holders");
@@ -86,12 +120,26 @@ impl<T> Clone for Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: this holder's count keeps the value alive until the subtraction.
-        if unsafe { self.0.as_ref() }.count.fetch_sub(1, Ordering::Release) == 1 {
-            fence(Ordering::Acquire);
-            // SAFETY: that was the last count, so nobody else can reach the value; it came from `memory::place`
-            // (a static's first count is never given up, so a static never gets here).
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        drop(Shared(self.0).let_go());
+    }
+}
+
+/// A counted value whose last holder let go of it.
+pub(crate) struct Last<T>(Box<Counted<T>>);
+
+impl<T> Last<T> {
+    pub(crate) fn value(&mut self) -> &mut T {
+        &mut self.0.value
+    }
+
+    /// Drops the value, and keeps the place that it lay in.
+    #[inline]
+    pub(crate) fn into_place(self) -> Place<T> {
+        let pointer = Box::into_raw(self.0);
+        // SAFETY: the value is dropped once, and the place is one of uninitialised memory from then on.
+        unsafe {
+            pointer.drop_in_place();
+            Box::from_raw(pointer.cast())
         }
     }
 }

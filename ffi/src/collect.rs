@@ -110,7 +110,7 @@ pub unsafe extern "C" fn brimful_collect(
         let deliver = |collector: &mut Collector, outcome: Result<_, _>, buffer: Out<_>| {
             let progress = outcome?;
             if progress == Progress::Complete {
-                buffer.set(collector.finish()?.into_raw().cast().as_ptr());
+                buffer.set(collector.finish_last()?.into_raw().cast().as_ptr());
             }
             Ok(status_of(progress))
         };

@@ -16,6 +16,7 @@ pub(crate) use huge::{HUGE_FROM, HUGE_PAGE};
 use crate::shared::Shared;
 use core::alloc::Layout;
 use core::fmt;
+use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
 
@@ -187,19 +188,16 @@ impl fmt::Debug for MemoryRef {
     }
 }
 
-/// Makes a value of the engine's own on the heap; `None`, with nothing made, when no memory can be had.
-pub(crate) fn place_with<T>(make: impl FnOnce() -> T) -> Option<Box<T>> {
+/// A place on the heap for a value of the engine's own; `None` when no memory can be had.
+pub(crate) fn place_uninit<T>() -> Option<Box<MaybeUninit<T>>> {
     let layout = Layout::new::<T>();
     if layout.size() == 0 {
-        return Some(Box::new(make())); // takes no memory
+        return Some(Box::new(MaybeUninit::uninit())); // takes no memory
     }
     // SAFETY: the layout's size is not 0.
-    let pointer = NonNull::new(unsafe { std::alloc::alloc(layout) })?.cast::<T>();
-    // SAFETY: the pointer is fresh and has T's layout, which is what Box frees it with. A panic in `make` only leaks it.
-    unsafe {
-        pointer.write(make());
-        Some(Box::from_raw(pointer.as_ptr()))
-    }
+    let pointer = NonNull::new(unsafe { std::alloc::alloc(layout) })?.cast::<MaybeUninit<T>>();
+    // SAFETY: the pointer is fresh and has T's layout, which is what Box frees it with.
+    Some(unsafe { Box::from_raw(pointer.as_ptr()) })
 }
 
 /// Puts a value of the engine's own on the heap.
@@ -207,19 +205,9 @@ pub(crate) fn place_with<T>(make: impl FnOnce() -> T) -> Option<Box<T>> {
 /// # Errors
 /// The value itself when no memory can be had.
 pub fn try_place<T>(value: T) -> Result<Box<T>, T> {
-    let layout = Layout::new::<T>();
-    if layout.size() == 0 {
-        return Ok(Box::new(value)); // takes no memory
-    }
-    // SAFETY: the layout's size is not 0.
-    let pointer = unsafe { std::alloc::alloc(layout) }.cast::<T>();
-    if pointer.is_null() {
-        return Err(value);
-    }
-    // SAFETY: the pointer is fresh, not null, and has T's layout, which is what Box frees it with.
-    unsafe {
-        pointer.write(value);
-        Ok(Box::from_raw(pointer))
+    match place_uninit() {
+        Some(place) => Ok(Box::write(place, value)),
+        None => Err(value),
     }
 }
 
