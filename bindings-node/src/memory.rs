@@ -68,6 +68,7 @@ unsafe impl Memory for PoolMemory {
             grows: self.grows,
             fixed_up_to: FIXED_UP_TO,
             detachable: true,
+            reallocates: false,
         }
     }
 
@@ -108,6 +109,7 @@ unsafe impl Memory for ExactMemory {
             grows: false,
             fixed_up_to: usize::MAX,
             detachable: true,
+            reallocates: false,
         }
     }
 

@@ -1,11 +1,18 @@
 //! Python's `bytes` as a memory of the engine: an exact result is a `bytes` object of just the body's length, filled
 //! in place before anybody else has seen it.
 
-use brimful_core::memory::{Memory, MemoryRef, Profile, Raw, prefer_huge_pages};
+use brimful_core::memory::{Calls, Cost, Memory, MemoryRef, Profile, Raw, prefer_huge_pages};
 use core::ptr::{self, NonNull};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{Py, ffi};
+
+/// The interpreter's calls for its objects; above 512 bytes they are malloc's.
+const OBJECTS: Calls = Calls {
+    allocate: ffi::PyObject_Malloc,
+    reallocate: ffi::PyObject_Realloc,
+    free: ffi::PyObject_Free,
+};
 
 #[derive(Debug)]
 struct BytesMemory;
@@ -39,6 +46,7 @@ unsafe impl Memory for BytesMemory {
             grows: false,
             fixed_up_to: usize::MAX,
             detachable: false,
+            reallocates: true,
         }
     }
 
@@ -76,6 +84,30 @@ unsafe impl Memory for BytesMemory {
                     None
                 }
             }
+        })
+        .flatten()
+    }
+
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> Option<Cost> {
+        let length = ffi::Py_ssize_t::try_from(size).ok()?;
+        let object = NonNull::new(ptr::with_exposed_provenance_mut::<u8>(raw.token))?;
+        let header = raw.pointer.addr().get() - object.addr().get();
+        // The terminating NUL of every bytes object lies behind its payload.
+        let (from, to) = (header + raw.capacity + 1, header.checked_add(size)?.checked_add(1)?);
+        Python::try_attach(|_py| {
+            // Not _PyBytes_Resize, which does the same but frees the object where no memory is to be had (E30).
+            // SAFETY: attached; the object is one allocation of the interpreter's, as large as this, that nobody else has.
+            let (moved, cost) = unsafe { OBJECTS.resize(object, from, to) }?;
+            // SAFETY: the header moved along, and the payload with its NUL ends where the allocation does.
+            unsafe {
+                (*moved.cast::<ffi::PyVarObject>().as_ptr()).ob_size = length;
+                moved.add(to - 1).write(0);
+            }
+            // SAFETY: the payload begins behind the header.
+            raw.pointer = unsafe { moved.add(header) };
+            (raw.capacity, raw.reserve, raw.dirty) = (size, size, size);
+            raw.token = moved.as_ptr().expose_provenance();
+            Some(cost)
         })
         .flatten()
     }

@@ -120,7 +120,11 @@ impl Block {
         match self.home {
             Home::Pool => self.release_to(pool),
             // SAFETY: a block of this home is a piece of the exact result's memory, and goes back once, by value.
-            Home::Exact => unsafe { exact.deallocate(self.raw) },
+            Home::Exact => {
+                pool.discharge(self.granted);
+                // SAFETY: a block of this home is a piece of the exact result's memory, and goes back once, by value.
+                unsafe { exact.deallocate(self.raw) }
+            }
             Home::Caller => {}
         }
     }

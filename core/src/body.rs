@@ -107,6 +107,16 @@ impl Body {
             return self.take_first(supply, total);
         };
         let last_pooled = last.home == Home::Pool;
+        if last.home == Home::Exact && !last.leaked && supply.exact_grows() {
+            let granted = last.granted;
+            let need = last.used.checked_add(total).ok_or(Error::NoMemory)?;
+            // A smaller step than doubling may still be had; without either the body goes on in blocks of the pool.
+            if self.reallocate(supply, supply.exact_step(granted, need)) || self.reallocate(supply, need) {
+                return Ok(());
+            }
+            let size = growth::next(granted, supply.options.first_block, total);
+            return self.take_block(supply, size, false);
+        }
         let mut rest_from = usize::MAX;
         if last.raw.reserve > last.granted && last_pooled {
             let need = last.used.checked_add(total).ok_or(Error::NoMemory)?;
@@ -127,8 +137,14 @@ impl Body {
         // Only a small block moves. Where no address space was to be had the larger one is a fixed block as well, and a
         // body that moved out of each of those would be copied over and over.
         let small = last.raw.capacity <= profile.fixed_up_to && !last.raw.lazy;
-        if self.blocks.len() == 1 && last_pooled && profile.grows && small && used <= growth::MOST_MOVED {
-            return self.move_to_larger(supply, used.checked_add(total).ok_or(Error::NoMemory)?);
+        if self.blocks.len() == 1 && last_pooled && small && used <= growth::MOST_MOVED {
+            let need = used.checked_add(total).ok_or(Error::NoMemory)?;
+            if supply.exact_grows() && self.move_to_exact(supply, need.max(growth::FIRST_EXACT)).is_ok() {
+                return Ok(());
+            }
+            if profile.grows {
+                return self.move_to_larger(supply, need);
+            }
         }
         let size = growth::next(granted, supply.options.first_block, total - room.min(total));
         let index = self.blocks.len() - 1;
@@ -141,8 +157,16 @@ impl Body {
 
     /// The first block: as announced, at least what is needed now.
     fn take_first(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
-        if supply.first_is_exact() && supply.first() >= total {
-            return self.take_block(supply, supply.first(), true);
+        if supply.first_is_exact() {
+            let first = supply.first();
+            let size = if first >= total {
+                first
+            } else {
+                supply.exact_step(first, total)
+            };
+            if first >= total || supply.exact_grows() {
+                return self.take_block(supply, size, true);
+            }
         }
         // Room for the padding behind an announced body, so that it need not move for that.
         let mut size = supply.first().saturating_add(supply.padding()).max(total);
@@ -188,8 +212,18 @@ impl Body {
         Ok(block)
     }
 
-    /// A piece of exactly `size` bytes of the exact result's memory, and the padding.
+    /// A piece of exactly `size` bytes of the exact result's memory, and the padding, charged as granted (E45).
     fn allocate_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
+        supply.pool.charge(size)?;
+        let block = self.allocate_result(supply, size);
+        if block.is_err() {
+            supply.pool.discharge(size);
+        }
+        block
+    }
+
+    /// The same for a result that leaves at once, which is no window and so not charged.
+    fn allocate_result(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
         let padded = size.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
         let raw = supply.exact.allocate(padded, EXACT_ALIGN).ok_or(Error::NoMemory)?;
         let mut block = Block::new(raw, Home::Exact);
@@ -201,10 +235,47 @@ impl Body {
         Ok(block)
     }
 
+    /// Gives the exact result's memory `size` bytes; false, with nothing changed, when it cannot. What the allocator
+    /// moves for that counts as an allocation, not as copied (E51).
+    fn reallocate(&mut self, supply: Supply<'_>, size: usize) -> bool {
+        let (Some(block), Some(padded)) = (self.blocks.last_mut(), size.checked_add(supply.padding())) else {
+            return false;
+        };
+        let (before, more) = (block.raw.capacity, size.saturating_sub(block.granted));
+        if supply.pool.charge(more).is_err() {
+            return false;
+        }
+        // SAFETY: a block of this home is a piece of the exact result's memory; no viewer keeps it.
+        let Some(cost) = (unsafe { supply.exact.reallocate(&mut block.raw, padded) }) else {
+            supply.pool.discharge(more);
+            return false;
+        };
+        supply.pool.discharge(block.granted.saturating_sub(size));
+        block.granted = size;
+        self.tally.allocations += cost.requests;
+        self.tally.copied += cost.copied;
+        let after = block.raw.capacity;
+        self.tally.allocated_bytes += after.saturating_sub(before) as u64;
+        self.tally.let_go(block.counted);
+        block.counted = after;
+        self.tally.hold(after);
+        true
+    }
+
     /// A small first block that is outgrown moves once, a bounded copy, into a larger one (invariant 1).
     fn move_to_larger(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
         let size = size.max(supply.pool.memory().profile().fixed_up_to + 1);
-        let mut larger = self.rent(supply.pool, size)?;
+        let larger = self.rent(supply.pool, size)?;
+        self.move_to(supply, larger)
+    }
+
+    /// The same into the exact result's memory, where that grows from then on.
+    fn move_to_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
+        let larger = self.allocate_exact(supply, size)?;
+        self.move_to(supply, larger)
+    }
+
+    fn move_to(&mut self, supply: Supply<'_>, mut larger: Block) -> Result<(), Error> {
         let Some(small) = self.blocks.pop() else {
             larger.release(supply.pool, supply.exact);
             return Err(Error::NoMemory);
@@ -480,16 +551,15 @@ impl Body {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
         if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
             let fits = block.granted == self.length && self.length > 0;
-            let padded = self.length.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
             let is_ours = block.home == Home::Exact && !block.leaked;
-            // SAFETY: a block of this home is a piece of the exact result's memory; no viewer keeps it.
-            if is_ours && (fits || unsafe { supply.exact.reallocate(&mut block.raw, padded) }) {
-                block.granted = self.length;
+            if is_ours && (fits || self.reallocate(supply, self.length)) {
+                let mut block = self.blocks.pop().ok_or(Error::NoMemory)?;
+                supply.pool.discharge(block.granted);
                 block.pad(supply.padding());
-                return self.blocks.pop().ok_or(Error::NoMemory);
+                return Ok(block);
             }
         }
-        let mut block = self.allocate_exact(supply, self.length)?;
+        let mut block = self.allocate_result(supply, self.length)?;
         self.copy_into(&mut block);
         block.pad(supply.padding());
         Ok(block)

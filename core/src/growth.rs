@@ -10,6 +10,9 @@ pub(crate) const MOST_MOVED: usize = 256 << 10;
 /// The first step of a body that is known to be large, and of a block that grows in place.
 pub(crate) const LARGE_STEP: usize = 256 << 10;
 
+/// The first size of an exact result that grows by reallocating, once the small first block is outgrown.
+pub(crate) const FIRST_EXACT: usize = 64 << 10;
+
 /// The smallest window that nearly full memory may lead to (E12), and the size of the side window (E10).
 pub(crate) const LEAST_WINDOW: usize = 4 << 10;
 

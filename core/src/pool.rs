@@ -443,6 +443,16 @@ impl Pool {
         Ok(())
     }
 
+    /// Charges the budget for memory that is not this pool's: exact results that windows lie in (E45).
+    pub(crate) fn charge(&self, bytes: usize) -> Result<(), Error> {
+        self.0.charge(bytes as u64)
+    }
+
+    /// Undoes [`Pool::charge`].
+    pub(crate) fn discharge(&self, bytes: usize) {
+        self.0.discharge(bytes as u64);
+    }
+
     /// Takes a part of a grant back.
     pub(crate) fn ungrant(&self, block: &mut Block, granted: usize) {
         self.0.discharge((block.granted - granted) as u64);

@@ -64,7 +64,8 @@ impl Collector {
     pub(crate) fn staged_up_to(&self) -> Option<u64> {
         let length = self.options.length?;
         let stages = self.options.prefer == Prefer::Exact && length > self.options.max_prealloc;
-        (stages && !self.body.is_exact()).then_some(length / 4)
+        let grows = Supply::new(&self.pool, &self.options).exact_grows();
+        (stages && !grows && !self.body.is_exact()).then_some(length / 4)
     }
 
     pub(crate) fn make_room(&mut self, need: usize) -> Result<(), Error> {
@@ -115,7 +116,7 @@ impl Collector {
         }
         let supply = Supply::new(&self.pool, &self.options);
         let full = self.body.room() < least;
-        let window = if full && self.looks_aside() {
+        let window = if full && self.looks_aside(supply, lacking) {
             self.body.side_window(supply.pool, size, cleared, lacking == 0)?
         } else {
             if full {
@@ -133,7 +134,12 @@ impl Collector {
 
     /// Whether the next bytes, which may be only the end, go into the side window: at the length, at the limit, or
     /// where the last block is full for good; never while an announced length is unreached (E10).
-    pub(crate) fn looks_aside(&self) -> bool {
+    fn looks_aside(&self, supply: Supply<'_>, lacking: u64) -> bool {
+        // Never beside memory that realloc may grow: a small block behind it would stop that in place.
+        let at_hint = self.options.size_hint == Some(self.received);
+        if self.body.is_exact() && supply.exact_grows() && lacking > 0 && !at_hint {
+            return false;
+        }
         self.body.may_look_aside() && self.options.length.is_none_or(|length| self.received >= length)
     }
 }

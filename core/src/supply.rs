@@ -59,13 +59,34 @@ impl<'a> Supply<'a> {
 
     /// Whether the first block is a piece of the exact result's memory.
     pub(crate) fn first_is_exact(self) -> bool {
-        let fits = |announced| announced > 0 && announced <= self.options.max_prealloc;
+        let fits = |announced| announced > 0 && (announced <= self.options.max_prealloc || self.exact_grows());
         self.options.prefer == Prefer::Exact && self.announced().is_some_and(fits)
     }
 
     /// Whether anything was announced of the body's size.
     pub(crate) fn is_announced(self) -> bool {
         self.announced().is_some_and(|announced| announced > 0)
+    }
+
+    /// Whether an exact result grows by its memory's reallocating (E34): where its length is not known, a hint has proven
+    /// too small, or a length is too large to be taken at once.
+    pub(crate) fn exact_grows(self) -> bool {
+        self.options.prefer == Prefer::Exact
+            && self
+                .options
+                .length
+                .is_none_or(|length| length > self.options.max_prealloc)
+            && self.exact.profile().reallocates
+    }
+
+    /// How large an exact result of `granted` bytes becomes so that `need` fit: twice as large, or all of the length once
+    /// more than a quarter of it is needed, so that the allocator moves at most that (E8).
+    pub(crate) fn exact_step(self, granted: usize, need: usize) -> usize {
+        match self.options.length.map(growth::size) {
+            Some(length) if need > length / 4 => length.max(need),
+            Some(length) => granted.saturating_mul(2).min(length / 4).max(need),
+            None => granted.saturating_mul(2).max(need),
+        }
     }
 
     /// The size of the first block.

@@ -3,7 +3,7 @@
 //! lost, going on works once memory is there again, and at the end everything was given back (E30, E31).
 #![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
 
-use brimful::memory::{Profile, Raw};
+use brimful::memory::{Cost, Profile, Raw};
 use brimful::{Collector, Error, Memory, MemoryRef, Options, Pool, PoolOptions, Prefer};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -84,9 +84,13 @@ unsafe impl Memory for Counting {
         !fails() && unsafe { self.inner.grow(raw, capacity) }
     }
 
-    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
-        // SAFETY: passed on.
-        !fails() && unsafe { self.inner.reallocate(raw, size) }
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> Option<Cost> {
+        if fails() {
+            None
+        } else {
+            // SAFETY: passed on.
+            unsafe { self.inner.reallocate(raw, size) }
+        }
     }
 
     unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {

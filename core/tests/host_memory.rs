@@ -25,6 +25,7 @@ unsafe impl Memory for HostMemory {
     fn profile(&self) -> Profile {
         Profile {
             detachable: true,
+            reallocates: false,
             ..self.inner.profile()
         }
     }

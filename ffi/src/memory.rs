@@ -1,6 +1,6 @@
 //! The caller's own allocator, as a memory of the engine.
 
-use brimful_core::memory::{Profile, Raw};
+use brimful_core::memory::{Cost, Profile, Raw};
 use brimful_core::{Error, Memory, MemoryRef};
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -107,6 +107,7 @@ unsafe impl Memory for Host {
             grows: false,
             fixed_up_to: usize::MAX,
             detachable: false,
+            reallocates: self.reallocate.is_some(),
         }
     }
 
@@ -134,19 +135,15 @@ unsafe impl Memory for Host {
         })
     }
 
-    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> Option<Cost> {
         let size = size.max(1);
-        let Some(reallocate) = self.reallocate else {
-            return false;
-        };
+        let reallocate = self.reallocate?;
         if raw.token & WIDENED != 0 || size > isize::MAX.unsigned_abs() {
-            return false;
+            return None;
         }
         // SAFETY: the header's contract of `reallocate`: memory that it or `allocate` gave for `capacity` bytes.
         let memory = unsafe { reallocate(self.context, raw.pointer.as_ptr().cast(), raw.capacity, size) };
-        let Some(pointer) = NonNull::new(memory.cast::<u8>()) else {
-            return false;
-        };
+        let pointer = NonNull::new(memory.cast::<u8>())?;
         *raw = Raw {
             pointer,
             capacity: size,
@@ -156,7 +153,7 @@ unsafe impl Memory for Host {
             huge: false,
             dirty: size,
         };
-        true
+        Some(Cost { requests: 1, copied: 0 })
     }
 
     unsafe fn deallocate(&self, raw: Raw) {

@@ -13,10 +13,6 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// bodies of 1 byte: 2000 MiB and 4.8 s; without: 3 MiB and 5 ms, measured by a spike).
 pub(crate) const HUGE_FROM: usize = 4 << 20;
 
-/// From this size on glibc's malloc surely gives a mapping of its own (its dynamic threshold stops at 32 MiB). Below,
-/// advice would stay on the heap's mapping and slow a later realloc a hundredfold.
-const OWN_MAPPING_FROM: usize = 32 << 20;
-
 /// Advises the whole huge pages that lie in this memory.
 #[cfg(target_os = "linux")]
 pub(super) fn advise(from: NonNull<u8>, length: usize) {
@@ -34,34 +30,23 @@ pub(super) fn advise(from: NonNull<u8>, length: usize) {
     }
 }
 
-/// Asks for huge pages for fresh memory of `size` bytes that malloc gave at `pointer`, where that is a mapping of its
-/// own. For hosts whose objects malloc makes (a `bytes` of Python); the engine's own exact results have it already.
+/// Advises a whole mapping, so that it stays one.
 ///
 /// # Safety
-/// `pointer` came from this process' malloc, for `size` bytes at least, and is alive.
-pub unsafe fn prefer_huge_pages(pointer: NonNull<u8>, size: usize) {
-    #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-    {
-        /// Where malloc's pointer lies in a page if the chunk is a mapping of its own: behind two size words.
-        const PHASE: usize = 16;
-        /// The bit of the size word that says so (`IS_MMAPPED`), among the three lowest, which are flags.
-        const IS_MAPPED: usize = 2;
-        if size < OWN_MAPPING_FROM || pointer.addr().get() % super::PAGE != PHASE {
-            return;
-        }
-        // SAFETY: by the phase the word lies in the same page as the pointer, which is mapped whatever malloc this is.
-        let word = unsafe { pointer.as_ptr().cast::<usize>().sub(1).read() };
-        if word & 7 == IS_MAPPED && word & !7 >= size {
-            advise(pointer, size);
-        }
-    }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-    let _ = (pointer, size);
+/// `length` bytes from `start`, which begins a page, are mapped and the caller's own.
+pub(super) unsafe fn advise_all(start: NonNull<u8>, length: usize) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the caller owns the mapping; the advice changes no byte.
+    unsafe {
+        libc::madvise(start.as_ptr().cast(), length, libc::MADV_HUGEPAGE)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, length);
 }
 
 #[cfg(all(test, target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 mod tests {
-    use crate::memory::{HEAP, MALLOC, Memory, MemoryRef};
+    use crate::memory::MemoryRef;
 
     /// Whether the mapping in which the byte lies has the advice (`hg` among its flags).
     fn is_advised(byte: *const u8) -> bool {
@@ -93,12 +78,12 @@ mod tests {
         // SAFETY: as above.
         unsafe { memory.deallocate(range) };
 
-        for (memory, size, advised) in [
-            (&MALLOC, 64 << 20, true),
-            (&MALLOC, 16 << 20, false),
-            (&HEAP, 64 << 20, false),
+        for (memory, align, size, advised) in [
+            (MemoryRef::malloc(), 16, 64 << 20, true),
+            (MemoryRef::malloc(), 16, 16 << 20, false),
+            (MemoryRef::heap(), 64, 64 << 20, false),
         ] {
-            let piece = memory.allocate(size, if advised { 16 } else { 64 }).expect("memory");
+            let piece = memory.allocate(size, align).expect("memory");
             assert_eq!(
                 is_advised(piece.pointer.as_ptr().wrapping_add(size / 2)),
                 advised,

@@ -6,12 +6,13 @@
 
 mod heap;
 mod huge;
+mod malloc;
 #[cfg(target_os = "linux")]
 mod system;
 
-pub use heap::{HEAP, MALLOC};
-pub use huge::prefer_huge_pages;
+use heap::HEAP;
 pub(crate) use huge::{HUGE_FROM, HUGE_PAGE};
+pub use malloc::{Calls, prefer_huge_pages};
 
 use crate::shared::Shared;
 use core::alloc::Layout;
@@ -58,6 +59,18 @@ pub struct Profile {
     /// and may take it away behind the engine's back. Asks for [`Memory::is_attached`] before each use; and where a
     /// cleared window is shown, all of the piece behind the body is cleared (E49).
     pub detachable: bool,
+    /// Whether [`Memory::reallocate`] may work. Then an exact result of unknown length grows by it instead of being
+    /// copied at the end (E34).
+    pub reallocates: bool,
+}
+
+/// What [`Memory::reallocate`] has cost (E51).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Requests to the allocator.
+    pub requests: u64,
+    /// Bytes that were copied by us; what the allocator itself moves is not seen.
+    pub copied: u64,
 }
 
 /// Where blocks and exact results come from.
@@ -84,14 +97,14 @@ pub unsafe trait Memory: Send + Sync {
         false
     }
 
-    /// Changes the piece to exactly `size` bytes, moving it if need be, its first bytes kept; false, with nothing
+    /// Changes the piece to exactly `size` bytes, moving it if need be, its first bytes kept; `None`, with nothing
     /// changed, when it cannot.
     ///
     /// # Safety
     /// The piece came from this memory as it is and is still out, and nobody else looks at it.
-    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> bool {
+    unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> Option<Cost> {
         let _ = (raw, size);
-        false
+        None
     }
 
     /// Gives the pages behind the first `keep` bytes back without giving the piece back; false when it cannot.
@@ -167,7 +180,7 @@ impl MemoryRef {
     /// The default memory of exact results: malloc, realloc and free, so that C's `free` frees them.
     #[must_use]
     pub const fn malloc() -> MemoryRef {
-        MemoryRef::fixed(&MALLOC)
+        MemoryRef::fixed(&malloc::MALLOC)
     }
 }
 

@@ -81,6 +81,7 @@ unsafe impl Memory for System {
             grows: true,
             fixed_up_to: SMALL,
             detachable: false,
+            reallocates: false,
         }
     }
 
