@@ -168,6 +168,9 @@ impl Body {
                 return self.take_block(supply, size, true);
             }
         }
+        if supply.exact_grows() && supply.pool.expects_large() {
+            return self.take_block(supply, growth::FIRST_EXACT.max(total), true);
+        }
         // Room for the padding behind an announced body, so that it need not move for that.
         let mut size = supply.first().saturating_add(supply.padding()).max(total);
         let profile = supply.pool.memory().profile();
@@ -185,7 +188,10 @@ impl Body {
             let block = self.allocate_exact(supply, size)?;
             self.blocks.push(block);
         } else {
-            let fresh = supply.pool.rent(size, &mut self.blocks)?;
+            let fresh = match self.blocks.is_empty() && !supply.is_announced() {
+                true => supply.pool.rent_first(size, &mut self.blocks)?,
+                false => supply.pool.rent(size, &mut self.blocks)?,
+            };
             if let Some(block) = self.blocks.last_mut() {
                 self.tally.count(block, fresh);
             }
@@ -202,7 +208,7 @@ impl Body {
 
     fn rent_side(&mut self, pool: &Pool) -> Result<Block, Error> {
         let mut list = Blocks::new_const();
-        let fresh = pool.rent_uncharged(LEAST_WINDOW, &mut list)?;
+        let fresh = pool.rent_uncharged(LEAST_WINDOW, false, &mut list)?;
         self.only(list, fresh)
     }
 

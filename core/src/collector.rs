@@ -454,6 +454,9 @@ impl Collector {
         let supply = Supply::new(&self.pool, &self.options);
         let block = self.body.make_exact(supply)?;
         let length = self.body.length;
+        if supply.exact_grows() {
+            self.pool.expect_large(length as u64 > self.options.first_block);
+        }
         let mut info = self.info();
         info.waste = block.raw.capacity.saturating_sub(length.max(1)) as u64;
         (info.length, info.state) = (length as u64, State::Taken);

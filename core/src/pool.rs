@@ -222,6 +222,10 @@ impl Inner {
             self.released.add(block.touched as u64);
             return self.free(block);
         }
+        if block.used > 0 {
+            let outgrown = block.used > self.options.memory.profile().fixed_up_to;
+            self.shards[block.shard].outgrown.store(outgrown, Relaxed);
+        }
         (block.used, block.stamp) = (0, now);
         self.sweep_after(now);
         self.put(block, most, true);
@@ -372,11 +376,40 @@ impl Pool {
         self.0.trim(0);
     }
 
+    /// Whether the next body of this thread is likely to outgrow a small block, as the last one did.
+    pub(crate) fn expects_large(&self) -> bool {
+        self.0.shards[shard::of_this_thread()].outgrown.load(Relaxed)
+    }
+
+    /// What [`Pool::expects_large`] says from now on, for bodies that end in memory of another kind.
+    pub(crate) fn expect_large(&self, large: bool) {
+        self.0.shards[shard::of_this_thread()].outgrown.store(large, Relaxed);
+    }
+
     /// Puts a block of at least `size` bytes, `size` of them granted, at the end of the list, recycled if there is one.
     /// Says whether its memory is fresh. The list has room for it.
     #[inline]
     pub(crate) fn rent(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
-        let fresh = self.rent_uncharged(size, list)?;
+        let profile = self.0.options.memory.profile();
+        self.rent_block(size, profile.grows && size > profile.fixed_up_to, list)
+    }
+
+    /// As [`Pool::rent`], for the first block of a body of which nothing is known: a warm block that grows where there is
+    /// one and the last body needed it. Not on a budget, which a block that grows is charged more to at once, nor where a
+    /// viewer sees all of a block, so that all of it would have to be cleared.
+    #[inline]
+    pub(crate) fn rent_first(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
+        let profile = self.0.options.memory.profile();
+        let may = profile.grows && !profile.detachable && self.0.options.budget.is_none();
+        self.rent_block(
+            size,
+            profile.grows && size > profile.fixed_up_to || may && self.expects_large(),
+            list,
+        )
+    }
+
+    fn rent_block(&self, size: usize, grows: bool, list: &mut Blocks) -> Result<bool, Error> {
+        let fresh = self.rent_uncharged(size, grows, list)?;
         let Some(block) = list.last_mut() else { return Ok(fresh) }; // it was just put there
         let grant = if block.raw.reserve > block.raw.capacity || block.raw.lazy {
             growth::grant(0, size, block.raw.reserve)
@@ -400,11 +433,13 @@ impl Pool {
 
     /// As [`Pool::rent`], but with nothing granted and so nothing charged.
     #[inline]
-    pub(crate) fn rent_uncharged(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
+    pub(crate) fn rent_uncharged(&self, size: usize, grows: bool, list: &mut Blocks) -> Result<bool, Error> {
         let inner = &*self.0;
-        let profile = inner.options.memory.profile();
-        let grows = profile.grows && size > profile.fixed_up_to;
         let mine = shard::of_this_thread();
+        if grows {
+            // What has lain for too long goes, and serves no small body that only begins in it.
+            inner.give_back_idle(milliseconds());
+        }
         for (index, shard) in inner.shards_from(mine) {
             let found = shard.rent(size, grows, |mut block| {
                 (block.granted, block.shard) = (0, mine);
@@ -412,13 +447,15 @@ impl Pool {
             });
             if found {
                 // Where nothing else lies, nothing can be idle, and the clock need not be read.
-                if shard.retained.count() > 0 || index != mine {
+                if !grows && (shard.retained.count() > 0 || index != mine) {
                     inner.give_back_idle(milliseconds());
                 }
                 return Ok(false);
             }
         }
-        inner.give_back_idle(milliseconds());
+        if !grows {
+            inner.give_back_idle(milliseconds());
+        }
         let allocated = inner.options.memory.allocate(rounded(size), POOLED_ALIGN);
         let mut block = Block::new(allocated.ok_or_else(|| inner.refuse(Error::NoMemory))?, Home::Pool);
         inner.allocated.add(0);
