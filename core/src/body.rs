@@ -441,6 +441,29 @@ impl Body {
         self.tally.allocated_bytes += block.touch(pool) as u64;
     }
 
+    /// Copies pushed bytes behind the last of the body's where there is room for all of them; false, with nothing done,
+    /// where there is not or something waits before that place.
+    #[inline]
+    pub(crate) fn land_behind(&mut self, pool: &Pool, data: &[u8]) -> bool {
+        let waiting = self.side.as_ref().is_some_and(|side| side.used > 0);
+        let alone = self.blocks.len() == 1;
+        let Some(block) = self.blocks.last_mut() else {
+            return false;
+        };
+        // Behind a block that is still empty there may be room in the one before it.
+        if data.len() > block.room() || waiting || (block.used == 0 && !alone) {
+            return false;
+        }
+        copy(data, block);
+        block.used += data.len();
+        block.raw.dirty = block.raw.dirty.max(block.used);
+        self.length += data.len();
+        if block.raw.lazy && block.used > block.counted {
+            self.count_touched(pool);
+        }
+        true
+    }
+
     /// Copies pushed bytes behind the body; `make_room` has seen to it that they fit. Landing is not `copied` (E51).
     pub(crate) fn land_copy(&mut self, pool: &Pool, mut data: &[u8]) {
         self.length += data.len();
@@ -553,7 +576,7 @@ impl Body {
 
     /// The whole body as one piece of exactly its length: its only block if that is such a piece already, or can be
     /// made one by its memory, else one copy (E34). The body keeps its blocks when that fails.
-    pub(crate) fn make_exact(&mut self, supply: Supply<'_>) -> Result<Block, Error> {
+    pub(crate) fn make_exact(&mut self, supply: Supply<'_>) -> Result<Raw, Error> {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
         if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
             let fits = block.granted == self.length && self.length > 0;
@@ -562,13 +585,13 @@ impl Body {
                 let mut block = self.blocks.pop().ok_or(Error::NoMemory)?;
                 supply.pool.discharge(block.granted);
                 block.pad(supply.padding());
-                return Ok(block);
+                return Ok(block.raw);
             }
         }
         let mut block = self.allocate_result(supply, self.length)?;
         self.copy_into(&mut block);
         block.pad(supply.padding());
-        Ok(block)
+        Ok(block.raw)
     }
 
     /// Before the blocks become the result: bytes of the side window join them where memory can be had, and a block

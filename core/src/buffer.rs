@@ -3,7 +3,7 @@
 use crate::block::{Block, Blocks, Home};
 use crate::body::{Body, Kept};
 use crate::error::Error;
-use crate::memory::{self, EXACT_ALIGN, MemoryRef};
+use crate::memory::{self, EXACT_ALIGN, MemoryRef, Raw};
 use crate::pool::Pool;
 use crate::shared::{Place, Shared};
 use crate::stats::Info;
@@ -362,7 +362,7 @@ impl Buffer {
         info.copied += length as u64;
         info.allocations += 1;
         info.allocated_bytes += size as u64;
-        Ok(Exact::new(block, length, info, memory))
+        Ok(Exact::new(block.raw, length, info, memory))
     }
 
     /// Gives the count up as a pointer, for the C interface; undone by [`Buffer::from_raw`].
@@ -411,16 +411,16 @@ pub(crate) fn copy_segments<'a>(
 /// The exact result: memory of exactly the body's length, owned by whoever holds it (E34). Dropping it frees it.
 #[derive(Debug)]
 pub struct Exact {
-    block: Option<Block>,
+    raw: Raw,
     length: usize,
     info: Info,
     memory: MemoryRef,
 }
 
 impl Exact {
-    pub(crate) fn new(block: Block, length: usize, info: Info, memory: &MemoryRef) -> Exact {
+    pub(crate) fn new(raw: Raw, length: usize, info: Info, memory: &MemoryRef) -> Exact {
         Exact {
-            block: Some(block),
+            raw,
             length,
             info,
             memory: memory.clone(),
@@ -430,11 +430,8 @@ impl Exact {
     /// The body.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
-        match &self.block {
-            // SAFETY: the piece holds `length` initialised bytes.
-            Some(block) => unsafe { core::slice::from_raw_parts(block.raw.pointer.as_ptr(), self.length) },
-            None => &[],
-        }
+        // SAFETY: the piece holds `length` initialised bytes.
+        unsafe { core::slice::from_raw_parts(self.raw.pointer.as_ptr(), self.length) }
     }
 
     /// Bytes of the body.
@@ -458,20 +455,18 @@ impl Exact {
     /// Gives the memory up: its first byte, the body's length, the memory's token. It is then freed by whatever frees
     /// the memory it came from; for the default that is C's `free`.
     #[must_use]
-    pub fn into_raw_parts(mut self) -> (NonNull<u8>, usize, usize) {
-        match self.block.take() {
-            Some(block) => (block.raw.pointer, self.length, block.raw.token),
-            None => (NonNull::dangling(), 0, 0),
-        }
+    pub fn into_raw_parts(self) -> (NonNull<u8>, usize, usize) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the memory's count is let go of here and nowhere else.
+        unsafe { ptr::drop_in_place(&raw mut this.memory) };
+        (this.raw.pointer, this.length, this.raw.token)
     }
 }
 
 impl Drop for Exact {
     fn drop(&mut self) {
-        if let Some(block) = self.block.take() {
-            // SAFETY: the block is a piece of this memory, given up here for good.
-            unsafe { self.memory.deallocate(block.raw) };
-        }
+        // SAFETY: the piece is one of this memory's, given up here for good and not looked at again.
+        unsafe { self.memory.deallocate(ptr::read(&raw const self.raw)) };
     }
 }
 

@@ -17,6 +17,7 @@ use crate::body::Body;
 use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
 use crate::error::{Error, InvalidOption, Progress};
 use crate::growth;
+use crate::memory::Raw;
 use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
 use crate::pool::Pool;
 use crate::room::Bounds;
@@ -292,7 +293,25 @@ impl Collector {
     /// # Errors
     /// As said; [`Error::State`] where the table of states says so; [`Error::NoMemory`] and [`Error::Budget`] with
     /// nothing taken.
+    #[inline]
     pub fn write(&mut self, data: &[u8]) -> Result<(), Error> {
+        // Most pushes find room behind an open body whose end they do not reach: a copy and three sums (16 ns a byte
+        // without this, 2026-11).
+        let ahead = self.bounds.most.saturating_sub(self.received);
+        if self.phase == Phase::Open
+            && self.bounds.is_plain
+            && (data.len() as u64) < ahead
+            && self.body.land_behind(&self.pool, data)
+        {
+            self.received += data.len() as u64;
+            return Ok(());
+        }
+        self.write_with_care(data)
+    }
+
+    /// [`Collector::write`] where the body may end, grow or move.
+    #[inline(never)]
+    fn write_with_care(&mut self, data: &[u8]) -> Result<(), Error> {
         if !self.takes(data.len() as u64)? {
             return Ok(());
         }
@@ -449,20 +468,35 @@ impl Collector {
     /// # Errors
     /// As [`Collector::finish`].
     pub fn finish_exact(&mut self) -> Result<Exact, Error> {
+        let raw = self.take_exact()?;
+        let (length, mut info) = (self.body.length, self.info());
+        info.length = length as u64;
+        Ok(Exact::new(raw, length, info, self.options.exact_memory()))
+    }
+
+    /// As [`Collector::finish_exact`] and [`Exact::into_raw_parts`]: the first byte, the length, the memory's token. For
+    /// hosts whose small bodies feel the cost of the statistics.
+    ///
+    /// # Errors
+    /// As [`Collector::finish`].
+    pub fn finish_exact_parts(&mut self) -> Result<(NonNull<u8>, usize, usize), Error> {
+        let raw = self.take_exact()?;
+        Ok((raw.pointer, self.body.length, raw.token))
+    }
+
+    fn take_exact(&mut self) -> Result<Raw, Error> {
         self.check_complete()?;
         self.check_attached()?;
         let supply = Supply::new(&self.pool, &self.options);
-        let block = self.body.make_exact(supply)?;
+        let raw = self.body.make_exact(supply)?;
         let length = self.body.length;
         if supply.exact_grows() {
             self.pool.expect_large(length as u64 > self.options.first_block);
         }
-        let mut info = self.info();
-        info.waste = block.raw.capacity.saturating_sub(length.max(1)) as u64;
-        (info.length, info.state) = (length as u64, State::Taken);
+        self.waste = raw.capacity.saturating_sub(length.max(1)) as u64;
         self.body.give_back(supply);
-        (self.phase, self.waste) = (Phase::Taken(None), info.waste);
-        Ok(Exact::new(block, length, info, self.options.exact_memory()))
+        self.phase = Phase::Taken(None);
+        Ok(raw)
     }
 
     /// The number of bytes of a complete body that lies in the caller's own memory. That memory is not used again: after

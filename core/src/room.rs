@@ -23,19 +23,30 @@ pub(crate) struct Bounds {
     scrub: bool,
     /// Whether the host may take the memory of a body away.
     pub(crate) detachable: bool,
+    /// Whether what comes before a quarter of the length is staged in blocks of the pool (E8).
+    stages: bool,
+    /// Whether pushed bytes may land wherever there is room for them.
+    pub(crate) is_plain: bool,
 }
 
 impl Bounds {
     /// `fits`: what the body's own place has room for, if it has one.
+    #[inline]
     pub(crate) fn new(pool: &Pool, options: &Options, fits: u64) -> Bounds {
         let limit = options.limit_on(pool).min(fits);
         let detachable = |memory: &MemoryRef| memory.profile().detachable;
+        let supply = Supply::new(pool, options);
+        let is_large = options.length.is_some_and(|length| length > options.max_prealloc);
+        let stages = options.prefer == Prefer::Exact && is_large && !supply.exact_grows();
+        let detachable = detachable(pool.memory()) || options.exact_memory.as_ref().is_some_and(detachable);
         Bounds {
             limit,
             most: options.length.map_or(limit, |length| length.min(limit)),
             probe: u64::from(options.length.is_none() || options.end == End::Eof),
             scrub: options.scrub || pool.options().scrub,
-            detachable: detachable(pool.memory()) || options.exact_memory.as_ref().is_some_and(detachable),
+            detachable,
+            stages,
+            is_plain: !stages && !detachable,
         }
     }
 }
@@ -62,10 +73,10 @@ impl Collector {
     /// Where a length above `max_prealloc` is to be read into an exact result: what comes before this many bytes is
     /// staged in blocks, then the result is allocated (E8).
     pub(crate) fn staged_up_to(&self) -> Option<u64> {
-        let length = self.options.length?;
-        let stages = self.options.prefer == Prefer::Exact && length > self.options.max_prealloc;
-        let grows = Supply::new(&self.pool, &self.options).exact_grows();
-        (stages && !grows && !self.body.is_exact()).then_some(length / 4)
+        if !self.bounds.stages || self.body.is_exact() {
+            return None;
+        }
+        Some(self.options.length? / 4)
     }
 
     pub(crate) fn make_room(&mut self, need: usize) -> Result<(), Error> {

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn brimful_collect_exact(
         let deliver = |collector: &mut Collector, outcome: Result<_, _>, (data, length): (Out<_>, Out<_>)| {
             let progress = outcome?;
             if progress == Progress::Complete {
-                let (pointer, bytes, _) = collector.finish_exact()?.into_raw_parts();
+                let (pointer, bytes, _) = collector.finish_exact_parts()?;
                 data.set(pointer.as_ptr().cast());
                 length.set(bytes);
             }
