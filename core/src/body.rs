@@ -10,7 +10,7 @@
 use crate::block::{Block, Blocks, Home};
 use crate::error::Error;
 use crate::growth::{self, LEAST_WINDOW};
-use crate::memory::{self, EXACT_ALIGN, Raw};
+use crate::memory::{self, Raw};
 use crate::pool::Pool;
 use crate::source::Window;
 use crate::supply::{Supply, Tally};
@@ -33,7 +33,7 @@ pub(crate) struct Body {
     pub(crate) tally: Tally,
 }
 
-fn copy(from: &[u8], block: &mut Block) {
+pub(crate) fn copy(from: &[u8], block: &mut Block) {
     debug_assert!(from.len() <= block.raw.capacity - block.used);
     // SAFETY: the caller has made sure of the room. Bytes that are pushed into the caller's own memory may come from
     // that memory (E35), so the ranges may overlap.
@@ -66,11 +66,6 @@ impl Body {
                 .blocks
                 .last()
                 .is_some_and(|block| block.home != Home::Pool || block.granted >= block.raw.reserve)
-    }
-
-    /// Whether the first block is a piece of the exact result's memory.
-    pub(crate) fn is_exact(&self) -> bool {
-        self.blocks.first().is_some_and(|block| block.home == Home::Exact)
     }
 
     /// Whether the host has taken memory of this body away (a detached ArrayBuffer).
@@ -218,56 +213,6 @@ impl Body {
         Ok(block)
     }
 
-    /// A piece of exactly `size` bytes of the exact result's memory, and the padding, charged as granted (E45).
-    fn allocate_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
-        supply.pool.charge(size)?;
-        let block = self.allocate_result(supply, size);
-        if block.is_err() {
-            supply.pool.discharge(size);
-        }
-        block
-    }
-
-    /// The same for a result that leaves at once, which is no window and so not charged.
-    fn allocate_result(&mut self, supply: Supply<'_>, size: usize) -> Result<Block, Error> {
-        let padded = size.checked_add(supply.padding()).ok_or(Error::NoMemory)?;
-        let raw = supply.exact.allocate(padded, EXACT_ALIGN).ok_or(Error::NoMemory)?;
-        let mut block = Block::new(raw, Home::Exact);
-        block.granted = size;
-        self.tally.allocations += 1;
-        self.tally.allocated_bytes += block.raw.capacity as u64;
-        block.counted = block.raw.capacity;
-        self.tally.hold(block.counted);
-        Ok(block)
-    }
-
-    /// Gives the exact result's memory `size` bytes; false, with nothing changed, when it cannot. What the allocator
-    /// moves for that counts as an allocation, not as copied (E51).
-    fn reallocate(&mut self, supply: Supply<'_>, size: usize) -> bool {
-        let (Some(block), Some(padded)) = (self.blocks.last_mut(), size.checked_add(supply.padding())) else {
-            return false;
-        };
-        let (before, more) = (block.raw.capacity, size.saturating_sub(block.granted));
-        if supply.pool.charge(more).is_err() {
-            return false;
-        }
-        // SAFETY: a block of this home is a piece of the exact result's memory; no viewer keeps it.
-        let Some(cost) = (unsafe { supply.exact.reallocate(&mut block.raw, padded) }) else {
-            supply.pool.discharge(more);
-            return false;
-        };
-        supply.pool.discharge(block.granted.saturating_sub(size));
-        block.granted = size;
-        self.tally.allocations += cost.requests;
-        self.tally.copied += cost.copied;
-        let after = block.raw.capacity;
-        self.tally.allocated_bytes += after.saturating_sub(before) as u64;
-        self.tally.let_go(block.counted);
-        block.counted = after;
-        self.tally.hold(after);
-        true
-    }
-
     /// A small first block that is outgrown moves once, a bounded copy, into a larger one (invariant 1).
     fn move_to_larger(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
         let size = size.max(supply.pool.memory().profile().fixed_up_to + 1);
@@ -275,13 +220,7 @@ impl Body {
         self.move_to(supply, larger)
     }
 
-    /// The same into the exact result's memory, where that grows from then on.
-    fn move_to_exact(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
-        let larger = self.allocate_exact(supply, size)?;
-        self.move_to(supply, larger)
-    }
-
-    fn move_to(&mut self, supply: Supply<'_>, mut larger: Block) -> Result<(), Error> {
+    pub(crate) fn move_to(&mut self, supply: Supply<'_>, mut larger: Block) -> Result<(), Error> {
         let Some(small) = self.blocks.pop() else {
             larger.release(supply.pool, supply.exact);
             return Err(Error::NoMemory);
@@ -294,37 +233,6 @@ impl Body {
         self.tally.let_go(small.counted);
         small.release(supply.pool, supply.exact);
         Ok(())
-    }
-
-    /// Copies what has come into a piece of exactly `size` bytes of the exact result's memory, where the rest will be
-    /// read straight to; what was staged is given back, not retained (E8).
-    pub(crate) fn promote(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
-        let mut block = self.allocate_exact(supply, size)?;
-        self.copy_into(&mut block);
-        let staged = core::mem::take(&mut self.blocks);
-        if let Some(side) = &mut self.side {
-            side.used = 0;
-        }
-        self.blocks.push(block);
-        self.clean_to = 0;
-        for block in staged {
-            self.tally.let_go(block.counted);
-            if block.home == Home::Pool && !block.leaked {
-                supply.pool.release_for_good(block);
-            } else {
-                block.release(supply.pool, supply.exact);
-            }
-        }
-        Ok(())
-    }
-
-    /// Copies the whole body into a block that has room for it.
-    fn copy_into(&mut self, block: &mut Block) {
-        for segment in self.segments() {
-            copy(segment, block);
-            block.used += segment.len();
-        }
-        self.tally.copied += self.length as u64;
     }
 
     /// A window of at most `size` bytes at the end of the last block.
@@ -572,26 +480,6 @@ impl Body {
             self.add_used(supply.pool, used);
         }
         Ok(Some(old))
-    }
-
-    /// The whole body as one piece of exactly its length: its only block if that is such a piece already, or can be
-    /// made one by its memory, else one copy (E34). The body keeps its blocks when that fails.
-    pub(crate) fn make_exact(&mut self, supply: Supply<'_>) -> Result<Raw, Error> {
-        let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
-        if let ([block], false) = (self.blocks.as_mut_slice(), aside) {
-            let fits = block.granted == self.length && self.length > 0;
-            let is_ours = block.home == Home::Exact && !block.leaked;
-            if is_ours && (fits || self.reallocate(supply, self.length)) {
-                let mut block = self.blocks.pop().ok_or(Error::NoMemory)?;
-                supply.pool.discharge(block.granted);
-                block.pad(supply.padding());
-                return Ok(block.raw);
-            }
-        }
-        let mut block = self.allocate_result(supply, self.length)?;
-        self.copy_into(&mut block);
-        block.pad(supply.padding());
-        Ok(block.raw)
     }
 
     /// Before the blocks become the result: bytes of the side window join them where memory can be had, and a block

@@ -14,10 +14,9 @@
 //! cancelled; then pending.
 
 use crate::body::Body;
-use crate::buffer::{Buffer, Exact, Quarantined, copy_segments};
+use crate::buffer::copy_segments;
 use crate::error::{Error, InvalidOption, Progress};
 use crate::growth;
-use crate::memory::Raw;
 use crate::options::{ADDRESS_SPACE, End, Options, Prefer};
 use crate::pool::Pool;
 use crate::room::Bounds;
@@ -33,7 +32,7 @@ const MOST_RETRIES: u32 = 1000;
 const KEPT_BY_RESET: usize = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+pub(crate) enum Phase {
     Open,
     /// `asked`: handed out by `begin` and waiting for `answer`; else by `reserve`, waiting for `commit`.
     WindowOut {
@@ -65,26 +64,26 @@ pub struct Collector {
     pub(crate) pool: Pool,
     pub(crate) options: Options,
     pub(crate) bounds: Bounds,
-    phase: Phase,
+    pub(crate) phase: Phase,
     /// The last window that was handed out.
     pub(crate) window: Option<Window>,
     pub(crate) body: Body,
     pub(crate) received: u64,
     /// Bytes of the body that its caller keeps; see `count`.
-    counted: u64,
+    pub(crate) counted: u64,
     source_calls: u64,
     pendings: u64,
     retries: u32,
     source_error: i32,
     truncated: bool,
     /// Bytes that the result which was taken holds beyond its length (E51).
-    waste: u64,
+    pub(crate) waste: u64,
     /// Bytes received when the call that is running began; see `max_step` (E4).
     pub(crate) step_from: u64,
     /// Whether the size hint is the source's own and goes with the body; see `suggest`.
-    suggested: bool,
+    pub(crate) suggested: bool,
     /// The caller's own memory that the body is to lie in (E35).
-    target: Option<(NonNull<u8>, usize)>,
+    pub(crate) target: Option<(NonNull<u8>, usize)>,
 }
 
 // SAFETY: the window is a position in the body's own memory, which moves with the collector.
@@ -188,15 +187,6 @@ impl Collector {
         self.step_from = self.received;
     }
 
-    /// About so many bytes are expected, by what the source itself says of its size. Counts as [`Options::size_hint`]
-    /// where neither that nor a length was given and nothing has arrived yet; never an error.
-    pub fn suggest(&mut self, size_hint: u64) {
-        if self.options.length.is_none() && self.options.size_hint.is_none() && self.received == 0 {
-            self.options.size_hint = Some(size_hint);
-            self.suggested = true;
-        }
-    }
-
     /// The next window to have filled by the source, for callers whose loop is not [`Collector::read`]; `None` when
     /// the body is complete (E25). It is answered by [`Collector::answer`]. `cleared`: the window shows only zeros.
     ///
@@ -279,14 +269,6 @@ impl Collector {
         Ok(Flow::Again)
     }
 
-    /// The source panicked while its window was out: what came before is kept, the block is not used again.
-    pub fn source_panicked(&mut self) {
-        if let (Phase::WindowOut { .. }, Some(window)) = (self.phase, self.window) {
-            self.body.spoil(&window);
-            self.fail(Error::Panic);
-        }
-    }
-
     /// Takes a whole chunk (push). All of it counts: what lies beyond the length is [`Error::Long`], beyond the limit
     /// [`Error::Limit`] (or is dropped, where truncation is asked for).
     ///
@@ -340,22 +322,6 @@ impl Collector {
             Phase::Failed(error) => Err(error),
             _ => Err(Error::State),
         }
-    }
-
-    /// Counts bytes that the caller keeps by itself as if they had been written: the limit, the length and the states
-    /// follow, but nothing lands, and no result shows them. For hosts whose sources give their chunks away. Says how many
-    /// of them are the body's; whether these bytes have ended it is for [`Collector::is_complete`] to say.
-    ///
-    /// # Errors
-    /// What had ended the body before, and what [`Collector::write`] answers in a state that takes no bytes.
-    pub fn count(&mut self, bytes: u64) -> Result<u64, Error> {
-        if !self.takes(bytes)? {
-            return Ok(0);
-        }
-        let kept = self.bounds.most.saturating_sub(self.received).min(bytes);
-        self.counted += kept;
-        self.arrived(bytes);
-        Ok(kept)
     }
 
     /// Takes what the body lacks of a chunk and leaves the rest to the caller: with a length, the next body's head may
@@ -442,148 +408,6 @@ impl Collector {
         }
     }
 
-    /// The complete body as a pooled buffer.
-    ///
-    /// # Errors
-    /// [`Error::State`] while it is not complete, with nothing changed; the body's own error; [`Error::NoMemory`],
-    /// after which the call may be made again.
-    pub fn finish(&mut self) -> Result<Buffer, Error> {
-        self.check_complete()?;
-        self.take_buffer(false)
-    }
-
-    /// As [`Collector::finish`], for a collector that is not used again: its hold of the pool goes to the buffer, which
-    /// spares a small body two atomic exchanges. A reset leads to a body on the default pool.
-    ///
-    /// # Errors
-    /// As [`Collector::finish`].
-    #[inline]
-    pub fn finish_last(&mut self) -> Result<Buffer, Error> {
-        self.check_complete()?;
-        self.take_buffer(true)
-    }
-
-    /// The complete body in memory of exactly its length, from [`Options::exact_memory`].
-    ///
-    /// # Errors
-    /// As [`Collector::finish`].
-    pub fn finish_exact(&mut self) -> Result<Exact, Error> {
-        let raw = self.take_exact()?;
-        let (length, mut info) = (self.body.length, self.info());
-        info.length = length as u64;
-        Ok(Exact::new(raw, length, info, self.options.exact_memory()))
-    }
-
-    /// As [`Collector::finish_exact`] and [`Exact::into_raw_parts`]: the first byte, the length, the memory's token. For
-    /// hosts whose small bodies feel the cost of the statistics.
-    ///
-    /// # Errors
-    /// As [`Collector::finish`].
-    pub fn finish_exact_parts(&mut self) -> Result<(NonNull<u8>, usize, usize), Error> {
-        let raw = self.take_exact()?;
-        Ok((raw.pointer, self.body.length, raw.token))
-    }
-
-    fn take_exact(&mut self) -> Result<Raw, Error> {
-        self.check_complete()?;
-        self.check_attached()?;
-        let supply = Supply::new(&self.pool, &self.options);
-        let raw = self.body.make_exact(supply)?;
-        let length = self.body.length;
-        if supply.exact_grows() {
-            self.pool.expect_large(length as u64 > self.options.first_block);
-        }
-        self.waste = raw.capacity.saturating_sub(length.max(1)) as u64;
-        self.body.give_back(supply);
-        self.phase = Phase::Taken(None);
-        Ok(raw)
-    }
-
-    /// The number of bytes of a complete body that lies in the caller's own memory. That memory is not used again: after
-    /// a reset the collector is one over the pool's (E35).
-    ///
-    /// # Errors
-    /// As [`Collector::finish`]; [`Error::State`] for a body that lies elsewhere.
-    pub fn finish_into(&mut self) -> Result<usize, Error> {
-        self.check_complete()?;
-        if self.target.take().is_none() {
-            return Err(Error::State);
-        }
-        self.body.give_back(Supply::new(&self.pool, &self.options));
-        self.phase = Phase::Taken(None);
-        Ok(self.body.length)
-    }
-
-    /// What has come so far as a pooled buffer, after any error and while the body is open (E36).
-    ///
-    /// # Errors
-    /// [`Error::State`] while a window is out or after the result was taken; [`Error::NoMemory`], after which the call
-    /// may be made again.
-    pub fn take_partial(&mut self) -> Result<Buffer, Error> {
-        match self.phase {
-            Phase::Open | Phase::Complete | Phase::Failed(_) => self.take_buffer(false),
-            Phase::WindowOut { .. } | Phase::Taken(_) => Err(Error::State),
-        }
-    }
-
-    fn check_complete(&self) -> Result<(), Error> {
-        match self.phase {
-            Phase::Complete => Ok(()),
-            Phase::Failed(error) => Err(error),
-            Phase::Open | Phase::WindowOut { .. } | Phase::Taken(_) => Err(Error::State),
-        }
-    }
-
-    fn take_buffer(&mut self, last: bool) -> Result<Buffer, Error> {
-        self.check_attached()?;
-        let supply = Supply::new(&self.pool, &self.options);
-        if self.body.is_callers() {
-            // The body stays where it is until the copy has its handle (E30).
-            let mut copied = self.body.pooled_copy(supply)?;
-            let mut info = self.info();
-            info.waste = copied.waste() as u64;
-            let tally = copied.tally;
-            (info.copied, info.rents, info.allocations) = (tally.copied, tally.rents, tally.allocations);
-            (info.allocated_bytes, info.peak_held) = (tally.allocated_bytes, tally.peak_held);
-            (info.length, info.state) = (copied.length as u64, State::Taken);
-            let place = match Buffer::place(&mut copied) {
-                Ok(place) => place,
-                Err(error) => {
-                    copied.give_back(supply);
-                    return Err(error);
-                }
-            };
-            let memory = (self.pool.clone(), self.options.exact_memory());
-            let made = Buffer::at(place, &mut copied, info, memory, (0, true));
-            let length = self.body.length;
-            self.body.clear(supply);
-            self.body.length = length;
-            self.body.tally = copied.tally;
-            (self.phase, self.waste) = (Phase::Taken(info.error), info.waste);
-            return Ok(made);
-        }
-        let place = Buffer::place(&mut self.body)?;
-        self.body.settle(supply, self.options.size_hint.is_some());
-        // An empty body shows no block, so its padding cannot lie in one.
-        let padded = (self.body.length > 0 || supply.padding() == 0) && self.body.pad(supply);
-        let mut info = self.info();
-        info.waste = self.body.waste() as u64;
-        (info.length, info.state) = (self.body.length as u64, State::Taken);
-        let padding = (supply.padding(), padded);
-        let pool = match last {
-            true => core::mem::replace(&mut self.pool, Pool::process_default()),
-            false => self.pool.clone(),
-        };
-        (self.phase, self.waste) = (Phase::Taken(info.error), info.waste);
-        Ok(Buffer::at(
-            place,
-            &mut self.body,
-            info,
-            (pool, self.options.exact_memory()),
-            padding,
-        ))
-    }
-
     /// Begins again for another body, with these options or the same ones, keeping up to 1 MiB of memory (E40).
     ///
     /// # Errors
@@ -655,39 +479,11 @@ impl Collector {
         self.body.segments()
     }
 
-    /// For hosts whose own objects hold the bytes: as [`Buffer::pieces`], of what has arrived so far.
-    pub fn pieces(&self) -> impl Iterator<Item = (usize, usize, bool)> {
-        self.body.pieces()
-    }
-
     /// Copies from `offset` of what has arrived so far; says how many bytes.
     pub fn copy(&self, offset: u64, target: &mut [u8]) -> usize {
         // SAFETY: initialised bytes may be written as possibly uninitialised ones.
         let target = unsafe { &mut *(core::ptr::from_mut(target) as *mut [core::mem::MaybeUninit<u8>]) };
         copy_segments(self.segments(), growth::size(offset), target)
-    }
-
-    /// For hosts whose code keeps hold of a window after its call: what has arrived moves to other memory at once, and
-    /// the old memory is handed out, never to be used for a body again. `None`: there is nothing to hand out, or no
-    /// memory to move to; then the old memory stays where it is for as long as the process lives.
-    ///
-    /// Called between calls, or from [`Source::after`]; not while a window is out.
-    pub fn quarantine(&mut self) -> Option<Quarantined> {
-        let window = self.window?;
-        let supply = Supply::new(&self.pool, &self.options);
-        let kept = self.body.exchange(supply, &window).ok().flatten()?;
-        Some(Quarantined::new(kept, &self.pool, self.options.exact_memory()))
-    }
-
-    /// The host has taken memory that this body lies in away, or is about to: what was there is lost, and the body
-    /// fails with [`Error::Contract`]. For hosts that see it before the engine does.
-    pub fn lose_memory(&mut self) {
-        if !matches!(self.phase, Phase::Taken(_)) {
-            self.lose();
-            self.fail(Error::Contract);
-        }
-        // After a reset the body lies in blocks of the pool: the caller's memory is not there any more.
-        self.target = None;
     }
 
     // ---- what the calls above have in common
@@ -696,7 +492,7 @@ impl Collector {
         self.options.cancel.as_ref().is_some_and(crate::Cancel::is_triggered)
     }
 
-    fn fail(&mut self, error: Error) -> Error {
+    pub(crate) fn fail(&mut self, error: Error) -> Error {
         self.phase = Phase::Failed(error);
         error
     }
@@ -726,7 +522,7 @@ impl Collector {
         Err(self.fail(Error::Contract))
     }
 
-    fn lose(&mut self) {
+    pub(crate) fn lose(&mut self) {
         self.body.spoil_all();
         self.body.give_back(Supply::new(&self.pool, &self.options));
         self.body.length = 0;

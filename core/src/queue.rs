@@ -526,11 +526,13 @@ mod tests {
             grows: false,
             fixed_up_to: usize::MAX,
             detachable: false,
+            reallocates: false,
         };
         let ranges = Profile {
             grows: true,
             fixed_up_to: 64 << 10,
             detachable: false,
+            reallocates: false,
         };
         let table = [
             // waiting, needed, in a list, with ranges

@@ -78,13 +78,15 @@ unsafe impl Memory for Counting {
         Some(raw)
     }
 
-    fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
-        !fails() && self.inner.grow(raw, capacity)
+    unsafe fn grow(&self, raw: &mut Raw, capacity: usize) -> bool {
+        // SAFETY: passed on.
+        !fails() && unsafe { self.inner.grow(raw, capacity) }
     }
 
-    fn deallocate(&self, raw: Raw) {
+    unsafe fn deallocate(&self, raw: Raw) {
         self.out.fetch_sub(1, Relaxed);
-        self.inner.deallocate(raw);
+        // SAFETY: passed on.
+        unsafe { self.inner.deallocate(raw) };
     }
 }
 
