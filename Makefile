@@ -20,7 +20,7 @@ VENV := .venv/bin
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check guards vectors bench bench-quick bench-postgres bench-queue bench-workers overhead dist install clean rust library
+.PHONY: help demo test check guards vectors bench bench-quick bench-postgres bench-queue bench-framed bench-workers overhead dist install clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -63,6 +63,10 @@ bench-queue: build/c.done  ## Measure the queue beside libevent's and Rust's; wr
 	@$(MAKE) --no-print-directory -C bench packages
 	@$(MAKE) --no-print-directory -C bench queue PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
 	$(PYTHON) bench/queue/run.py --build build/bench
+
+bench-framed: build/c.done build/python.done build/node.done build/bench/venv.done  ## Values over many packets beside replay; writes bench/results/framed.md
+	@$(MAKE) --no-print-directory -C bench/framed workers PREFIX="$(CURDIR)/dist/prefix" NODE="$(CURDIR)/build/node" BUILD="$(CURDIR)/build/bench/framed"
+	build/bench/venv/bin/python bench/framed/measure.py
 
 overhead: build/c.done  ## What a small body costs in C, beside the usual ways
 	@$(MAKE) --no-print-directory -C tests/c overhead PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
