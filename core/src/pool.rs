@@ -238,9 +238,9 @@ impl Inner {
         for (_, shard) in self.shards_from(first) {
             shard.put(&mut slot, was_out);
             if slot.is_none() {
-                // While no shard has more than its part of the cap, all have no more than the cap. Else all of them are
-                // looked at, after the fence: of two threads that put blocks at once, one at least sees both.
-                if shard.retained.bytes() > most / SHARDS as u64 {
+                // Of two threads that put blocks at once, one at least sees both behind a fence. It is not needed while each
+                // sees no more than a shard's part of the cap, since then all of them have no more than the cap.
+                if self.retained_bytes() > most / SHARDS as u64 {
                     fence(Ordering::SeqCst);
                     self.hold_at_most(most);
                 }

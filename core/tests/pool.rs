@@ -366,3 +366,101 @@ fn a_range_that_nobody_touched_is_not_kept() {
     }
     assert_eq!((pool.stats().retained, pool.stats().outstanding), (0, 0));
 }
+
+#[test]
+fn threads_find_their_own_warm_blocks_however_many_there_are() {
+    for (name, memory) in both() {
+        let pool = pool(memory);
+        let (threads, bodies) = (2, 400);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    for round in 0..bodies {
+                        let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+                        read_all(&mut collector, &mut painted(5000 + round, 4096, 0)).expect("complete");
+                        assert!(is_painted(
+                            collector.finish().expect("complete").contiguous().expect("one")
+                        ));
+                    }
+                });
+            }
+        });
+        let stats = pool.stats();
+        assert_eq!((stats.outstanding, stats.rented), (0, stats.released), "{name}");
+        assert!(stats.reused * 10 >= stats.rented * 9, "{name}: {stats:?}");
+    }
+}
+
+#[test]
+fn threads_together_keep_no_more_than_the_cap() {
+    let pool = Pool::new(PoolOptions {
+        max_retained: 4 * MIB as u64,
+        memory: MemoryRef::heap(),
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    for _ in 0..20 {
+        let barrier = std::sync::Barrier::new(6);
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    let options = Options {
+                        length: Some(MIB as u64),
+                        ..Options::default()
+                    };
+                    let mut collector = Collector::new(&pool, options).expect("in range");
+                    read_all(&mut collector, &mut painted(MIB, usize::MAX, 0)).expect("complete");
+                    let body = collector.finish().expect("complete");
+                    barrier.wait();
+                    drop(body);
+                });
+            }
+        });
+        let stats = pool.stats();
+        assert!(stats.retained_bytes <= 4 * MIB as u64, "{stats:?}");
+        assert_eq!(stats.allocated_bytes - stats.freed_bytes, stats.retained_bytes);
+    }
+    assert!(pool.trim(0) > 0);
+    assert_eq!((pool.stats().retained, pool.stats().retained_bytes), (0, 0));
+}
+
+#[test]
+fn what_lies_idle_at_another_threads_shard_is_found_and_given_back() {
+    let pool = Pool::new(PoolOptions {
+        idle_milliseconds: 30,
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    let body = |bytes| {
+        let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+        read_all(&mut collector, &mut painted(bytes, usize::MAX, 0)).expect("complete");
+        collector.finish().expect("complete")
+    };
+    std::thread::scope(|scope| scope.spawn(|| drop(body(3 * MIB))).join().expect("no panic"));
+    let before = pool.stats().allocated;
+    drop(body(2 * MIB));
+    let allocated = pool.stats().allocated;
+    assert_eq!(
+        allocated, before,
+        "warm memory of another thread serves before fresh memory does"
+    );
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    std::thread::scope(|scope| scope.spawn(|| drop(body(10))).join().expect("no panic"));
+    assert!(pool.stats().retained_bytes < 65536, "{:?}", pool.stats());
+}
+
+#[test]
+fn a_warm_body_takes_no_memory_for_its_handle_either() {
+    let pool = pool(MemoryRef::system());
+    let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+    let mut places = std::collections::HashSet::new();
+    for _ in 0..50 {
+        read_all(&mut collector, &mut painted(100, usize::MAX, 0)).expect("complete");
+        let raw = collector.finish().expect("complete").into_raw();
+        places.insert(raw);
+        // SAFETY: it comes from into_raw just now, and is taken back once.
+        drop(unsafe { brimful::Buffer::from_raw(raw) });
+        collector.reset(None).expect("in range");
+    }
+    assert_eq!(places.len(), 1, "every handle lay where the one before it had lain");
+}

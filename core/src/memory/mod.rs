@@ -47,6 +47,11 @@ pub struct Raw {
     pub dirty: usize,
 }
 
+// SAFETY: a piece is plain memory that belongs to whoever holds it, and its memory is Send and Sync.
+unsafe impl Send for Raw {}
+// SAFETY: a shared piece is only looked at.
+unsafe impl Sync for Raw {}
+
 /// What a memory can do; asked for once, when a pool is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
