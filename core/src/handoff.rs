@@ -45,8 +45,7 @@ impl Collector {
             queue.skip(kept)?;
         }
         self.arrived(offered as u64);
-        self.is_complete()?;
-        queue.skip(offered - kept) // dropped by truncation
+        self.is_complete().map(drop) // truncated: the next piece is the rest, and is dropped above
     }
 
     /// Whether blocks of the queue are what the body lies in: of the same pool, and not on the way to memory of its own.
