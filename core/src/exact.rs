@@ -7,6 +7,10 @@ use crate::error::Error;
 use crate::memory::{EXACT_ALIGN, Raw};
 use crate::supply::Supply;
 
+/// How much of a very large body is copied before its pages are given back: what two huge pages and their neighbours hold,
+/// so that advice for less does not split them.
+const GIVEN_BACK_AT_ONCE: usize = 8 << 20;
+
 impl Body {
     /// Whether the first block is a piece of the exact result's memory.
     pub(crate) fn is_exact(&self) -> bool {
@@ -73,7 +77,7 @@ impl Body {
     /// read straight to; what was staged is given back, not retained (E8).
     pub(crate) fn promote(&mut self, supply: Supply<'_>, size: usize) -> Result<(), Error> {
         let mut block = self.allocate_exact(supply, size)?;
-        self.copy_into(&mut block);
+        self.copy_into(supply, &mut block);
         let staged = core::mem::take(&mut self.blocks);
         if let Some(side) = &mut self.side {
             side.used = 0;
@@ -91,8 +95,26 @@ impl Body {
         Ok(())
     }
 
-    /// Copies the whole body into a block that has room for it.
-    pub(crate) fn copy_into(&mut self, block: &mut Block) {
+    /// Copies the whole body into a block that has room for it; the body is not used after that.
+    ///
+    /// A body that the pool would not keep anyway is copied from its end, and its pages are given back as they are copied,
+    /// so that it and its copy are never held at once.
+    pub(crate) fn copy_into(&mut self, supply: Supply<'_>, block: &mut Block) {
+        if let [large] = self.blocks.as_mut_slice()
+            && large.used == self.length
+            && large.touched as u64 > supply.pool.options().max_retained
+        {
+            while large.used > 0 {
+                let from = (large.used - 1) / GIVEN_BACK_AT_ONCE * GIVEN_BACK_AT_ONCE;
+                block.used = from;
+                copy(&large.bytes()[from..], block);
+                large.used = from;
+                supply.pool.cut(large, from as u64);
+            }
+            block.used = self.length;
+            self.tally.copied += self.length as u64;
+            return;
+        }
         for segment in self.segments() {
             copy(segment, block);
             block.used += segment.len();
@@ -115,7 +137,7 @@ impl Body {
             }
         }
         let mut block = self.allocate_result(supply, self.length)?;
-        self.copy_into(&mut block);
+        self.copy_into(supply, &mut block);
         block.pad(supply.padding());
         Ok(block.raw)
     }

@@ -151,7 +151,7 @@ impl Inner {
         if keep < growth::LARGE_STEP || keep >= block.touched {
             return false;
         }
-        // SAFETY: the block is the pool's own here, so nobody looks at its bytes.
+        // SAFETY: the block is the pool's own here, or its body has given those bytes up, so nobody looks at them.
         if !unsafe { self.options.memory.cut(&mut block.raw, keep) } {
             return false;
         }
@@ -478,6 +478,11 @@ impl Pool {
         }
         block.granted = block.granted.max(granted);
         Ok(())
+    }
+
+    /// Gives the pages of a block beyond `keep` back to the system, where its memory can.
+    pub(crate) fn cut(&self, block: &mut Block, keep: u64) {
+        self.0.cut(block, keep);
     }
 
     /// Charges the budget for memory that is not this pool's: exact results that windows lie in (E45).

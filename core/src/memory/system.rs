@@ -73,6 +73,31 @@ fn step_for(capacity: usize) -> usize {
     capacity.max(FIRST_STEP).next_power_of_two().min(RANGE)
 }
 
+/// Makes the first `step` bytes of a range writable, whole pages; false, with nothing changed, when it cannot.
+///
+/// # Safety
+/// The range is ours, and `step` bytes long at least.
+unsafe fn make_writable(raw: &mut Raw, step: usize) -> bool {
+    // SAFETY: the range is ours and `step` long at least.
+    let done = unsafe { libc::mprotect(raw.pointer.as_ptr().cast(), step, libc::PROT_READ | libc::PROT_WRITE) };
+    if done == 0 {
+        // Steps double, so what is advised here is at most as much again as has arrived.
+        let from = raw.capacity.max(huge::HUGE_FROM);
+        if step > from {
+            // From within the last advice, if there was one: its end may not have been that of a huge page.
+            let from = if raw.capacity > huge::HUGE_FROM {
+                from - huge::HUGE_PAGE
+            } else {
+                from
+            };
+            // SAFETY: from < step, and the range is `step` long.
+            huge::advise(unsafe { raw.pointer.add(from) }, step - from);
+        }
+        raw.capacity = step;
+    }
+    done == 0
+}
+
 // SAFETY: a range is one live mapping whose first `capacity` bytes are readable and writable, unmapped only by
 // deallocate; small blocks are HEAP's.
 unsafe impl Memory for System {
@@ -99,9 +124,10 @@ unsafe impl Memory for System {
                 huge: true,
                 dirty: 0,
             };
+            // What is asked for at once is known to come, and no more than that is made writable.
             // SAFETY: the range was reserved just now, for at least `size`, and goes back where it could not be used.
             unsafe {
-                if self.grow(&mut raw, size) {
+                if make_writable(&mut raw, size.next_multiple_of(super::PAGE).max(FIRST_STEP)) {
                     return Some(raw);
                 }
                 self.deallocate(raw);
@@ -114,25 +140,8 @@ unsafe impl Memory for System {
         if raw.token != IS_RANGE || capacity > raw.reserve {
             return false;
         }
-        let step = step_for(capacity);
-        // SAFETY: the range is ours and `step` long at least (step_for stops at RANGE).
-        let done = unsafe { libc::mprotect(raw.pointer.as_ptr().cast(), step, libc::PROT_READ | libc::PROT_WRITE) };
-        if done == 0 {
-            // Steps double, so what is advised here is at most as much again as has arrived.
-            let from = raw.capacity.max(huge::HUGE_FROM);
-            if step > from {
-                // From within the last advice, if there was one: its end may not have been that of a huge page.
-                let from = if raw.capacity > huge::HUGE_FROM {
-                    from - huge::HUGE_PAGE
-                } else {
-                    from
-                };
-                // SAFETY: from < step, and the range is `step` long.
-                huge::advise(unsafe { raw.pointer.add(from) }, step - from);
-            }
-            raw.capacity = step;
-        }
-        done == 0
+        // SAFETY: the caller's piece is one of ours, and step_for stops at RANGE.
+        unsafe { make_writable(raw, step_for(capacity)) }
     }
 
     unsafe fn cut(&self, raw: &mut Raw, keep: usize) -> bool {
