@@ -11,15 +11,18 @@ pub(super) struct Heap;
 /// The memory of pools that reserve no address space.
 pub(super) static HEAP: Heap = Heap;
 
+/// What it can do.
+pub(super) const PROFILE: Profile = Profile {
+    grows: false,
+    fixed_up_to: usize::MAX,
+    detachable: false,
+    reallocates: false,
+};
+
 // SAFETY: each piece is one live allocation of the C library, freed only by deallocate.
 unsafe impl Memory for Heap {
     fn profile(&self) -> Profile {
-        Profile {
-            grows: false,
-            fixed_up_to: usize::MAX,
-            detachable: false,
-            reallocates: false,
-        }
+        PROFILE
     }
 
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {

@@ -161,16 +161,19 @@ fn piece(pointer: NonNull<u8>, size: usize) -> Raw {
     }
 }
 
+/// What it can do.
+pub(super) const PROFILE: Profile = Profile {
+    grows: false,
+    fixed_up_to: usize::MAX,
+    detachable: false,
+    reallocates: true,
+};
+
 // SAFETY: each piece is one live allocation of the C library, freed only by deallocate. `align` is only ever 16 for the
 // memory of exact results, which is malloc's own alignment.
 unsafe impl Memory for Malloc {
     fn profile(&self) -> Profile {
-        Profile {
-            grows: false,
-            fixed_up_to: usize::MAX,
-            detachable: false,
-            reallocates: true,
-        }
+        PROFILE
     }
 
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {

@@ -149,6 +149,11 @@ pub struct MemoryRef(Kind);
 
 #[derive(Clone)]
 enum Kind {
+    /// The engine's own, whose answers to what every small body asks are seen through by the compiler.
+    #[cfg(target_os = "linux")]
+    System,
+    Heap,
+    Malloc,
     Fixed(&'static dyn Memory),
     Counted(Shared<Box<dyn Memory>>),
 }
@@ -171,7 +176,7 @@ impl MemoryRef {
     #[must_use]
     pub const fn system() -> MemoryRef {
         #[cfg(target_os = "linux")]
-        return MemoryRef::fixed(&system::SYSTEM);
+        return MemoryRef(Kind::System);
         #[cfg(not(target_os = "linux"))]
         return MemoryRef::heap();
     }
@@ -179,13 +184,35 @@ impl MemoryRef {
     /// Heap blocks only: a body lies in a list of doubling blocks, and no address space is reserved.
     #[must_use]
     pub const fn heap() -> MemoryRef {
-        MemoryRef::fixed(&HEAP)
+        MemoryRef(Kind::Heap)
     }
 
     /// The default memory of exact results: malloc, realloc and free, so that C's `free` frees them.
     #[must_use]
     pub const fn malloc() -> MemoryRef {
-        MemoryRef::fixed(&malloc::MALLOC)
+        MemoryRef(Kind::Malloc)
+    }
+
+    /// As [`Memory::profile`].
+    #[inline]
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        match &self.0 {
+            #[cfg(target_os = "linux")]
+            Kind::System => system::PROFILE,
+            Kind::Heap => heap::PROFILE,
+            Kind::Malloc => malloc::PROFILE,
+            Kind::Fixed(_) | Kind::Counted(_) => (**self).profile(),
+        }
+    }
+
+    /// As [`Memory::recycle`].
+    #[inline]
+    pub(crate) fn recycle(&self, raw: &mut Raw) -> bool {
+        match &self.0 {
+            Kind::Fixed(_) | Kind::Counted(_) => (**self).recycle(raw),
+            _ => true, // nobody has views of the engine's own
+        }
     }
 }
 
@@ -194,6 +221,10 @@ impl Deref for MemoryRef {
 
     fn deref(&self) -> &(dyn Memory + 'static) {
         match &self.0 {
+            #[cfg(target_os = "linux")]
+            Kind::System => &system::SYSTEM,
+            Kind::Heap => &HEAP,
+            Kind::Malloc => &malloc::MALLOC,
             Kind::Fixed(memory) => *memory,
             Kind::Counted(memory) => &***memory,
         }

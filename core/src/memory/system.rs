@@ -98,16 +98,19 @@ unsafe fn make_writable(raw: &mut Raw, step: usize) -> bool {
     done == 0
 }
 
+/// What it can do.
+pub(super) const PROFILE: Profile = Profile {
+    grows: true,
+    fixed_up_to: SMALL,
+    detachable: false,
+    reallocates: false,
+};
+
 // SAFETY: a range is one live mapping whose first `capacity` bytes are readable and writable, unmapped only by
 // deallocate; small blocks are HEAP's.
 unsafe impl Memory for System {
     fn profile(&self) -> Profile {
-        Profile {
-            grows: true,
-            fixed_up_to: SMALL,
-            detachable: false,
-            reallocates: false,
-        }
+        PROFILE
     }
 
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
