@@ -6,21 +6,27 @@
 MAKEFLAGS += --no-builtin-rules
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+CMAKEDIR ?= $(LIBDIR)/cmake/brimful
 DESTDIR ?=
 VECTORS ?= tests/vectors
 PYTHON ?= python3
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-MAJOR := $(firstword $(subst ., ,$(VERSION)))
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 VENV := .venv/bin
+
+INSTALL = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" PKGCONFIGDIR="$(PKGCONFIGDIR)" \
+  CMAKEDIR="$(CMAKEDIR)" DESTDIR="$(DESTDIR)" VERSION="$(VERSION)" BUILT="$(RELEASE)" sh ffi/packaging/install.sh
 
 # Every source file below the folders $(1).
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check guards vectors bench bench-quick bench-postgres bench-queue bench-framed bench-workers overhead dist install clean rust library
+.PHONY: help demo test check abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-framed bench-workers overhead dist install uninstall clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -34,16 +40,24 @@ test: build/tools.done build/python.done build/node.done build/c.done rust  ## R
 vectors: build/tools.done build/python.done build/node.done build/c.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
 	$(VENV)/python tests/suite.py vectors "$(abspath $(VECTORS))"
 
-check: build/tools.done build/python.done build/types.done guards  ## Formatting, lints, header and export list, type stubs, guards
+check: build/tools.done build/python.done build/types.done guards docs  ## Formatting, lints, header and binary interface, reference, type stubs, guards
 	cargo fmt --all -- --check
 	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --tests --examples -- -D warnings
 	cargo test -p brimful-ffi --test header --test library
+	$(VENV)/python -m pytest -q -rs -p no:cacheprovider tests/gates
 	$(VENV)/python -m mypy.stubtest brimful --allowlist bindings-python/stubtest-allowlist.txt
 	$(VENV)/python -m mypy --strict bindings-python/tests/typed_sample.py
 	cd bindings-node && node_modules/.bin/tsc -p .
 	$(PYTHON) bench/readme.py --check
 	$(PYTHON) tests/constants.py
+
+abi: build/tools.done  ## Hold the binary interface against abi/brimful.abi; BLESS=1 writes it anew
+	BLESS="$(BLESS)" $(VENV)/python -m pytest -q -rs -p no:cacheprovider tests/gates/test_abi.py
+
+docs:  ## Make the reference of the C interface, build/docs/html/index.html
+	@if command -v doxygen >/dev/null; then doxygen docs/Doxyfile && echo "build/docs/html/index.html"; \
+	else echo "skipped - the reference (doxygen is not installed)"; fi
 
 guards: build/c.done  ## Instructions of small bodies, memory of all: none worse than before; BLESS=1 makes them the new measure
 	@$(MAKE) --no-print-directory -C tests/c guards PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c" PYTHON="$(PYTHON)" BLESS="$(BLESS)"
@@ -74,14 +88,11 @@ overhead: build/c.done  ## What a small body costs in C, beside the usual ways
 dist: build/python.done build/node.done build/c.done  ## Lay the wheel, the npm package and the C tree under dist/
 	@ls -1 dist/*.whl dist/*.tgz dist/prefix/lib/libbrimful.* dist/prefix/include/*.h dist/prefix/lib/pkgconfig/*.pc
 
-install: library  ## Install the C library; PREFIX=/usr/local DESTDIR=
-	install -d "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/include"
-	install -m 755 $(RELEASE)/libbrimful.so "$(DESTDIR)$(PREFIX)/lib/libbrimful.so.$(VERSION)"
-	ln -sf libbrimful.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/libbrimful.so.$(MAJOR)"
-	ln -sf libbrimful.so.$(MAJOR) "$(DESTDIR)$(PREFIX)/lib/libbrimful.so"
-	install -m 644 $(RELEASE)/libbrimful.a "$(DESTDIR)$(PREFIX)/lib/libbrimful.a"
-	install -m 644 include/brimful.h "$(DESTDIR)$(PREFIX)/include/brimful.h"
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' ffi/brimful.pc.in > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/brimful.pc"
+install: library  ## Install the C library; PREFIX=/usr/local LIBDIR= INCLUDEDIR= DESTDIR=
+	@$(INSTALL) install
+
+uninstall:  ## Remove what install laid; the same variables
+	@$(INSTALL) uninstall
 
 clean:  ## Remove everything that was built, the downloaded tools too
 	rm -rf build dist .venv bindings-node/node_modules
@@ -101,9 +112,14 @@ rust:
 	cargo build --release -p brimful --examples
 
 library:
-	cargo build --release -p brimful-ffi
+	cargo rustc --release -p brimful-ffi --lib -- --print native-static-libs="$(abspath $(RELEASE))/native-static-libs.txt"
+	@$(MAKE) --no-print-directory $(RELEASE)/packaged/libbrimful.a
 
-build/c.done: $(WORKSPACE) Makefile include/brimful.h $(call files,ffi tests/c tests/interposer examples/c)
+$(RELEASE)/packaged/libbrimful.a: $(RELEASE)/libbrimful.a ffi/exports.txt ffi/packaging/archive.sh
+	@mkdir -p $(@D)
+	sh ffi/packaging/archive.sh $< ffi/exports.txt $@
+
+build/c.done: $(WORKSPACE) Makefile $(wildcard include/*) $(call files,ffi tests/c tests/interposer examples/c)
 	rm -rf dist/prefix
 	$(MAKE) --no-print-directory install PREFIX="$(CURDIR)/dist/prefix" DESTDIR=
 	$(MAKE) --no-print-directory -C tests/c all PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"

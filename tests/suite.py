@@ -95,6 +95,12 @@ def suites() -> list[Suite]:
             r"^skipped - ",
         ),
         Suite(
+            "install",
+            [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "tests/install"],
+            r"^=+ .*(passed|failed|error).* =+$",
+            r"^SKIPPED ",
+        ),
+        Suite(
             "python",
             [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "bindings-python/tests", "tests/end_to_end"],
             r"^=+ .*(passed|failed|error).* =+$",
