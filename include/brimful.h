@@ -707,10 +707,12 @@ typedef struct brimful_pool_statistics {
 /**
  * A source that is asked for bytes: puts at most `room` bytes at the start of `window` and says in *filled how many.
  * *filled is 0 before the call, `room` is never 0. The answer is one of
- *   BRIMFUL_OK       *filled bytes came; with 0 bytes this is the end of the body. Few bytes are normal.
- *   BRIMFUL_PENDING  nothing more now; the call around it returns and can be made again later
- *   BRIMFUL_RETRY    interrupted; asked again at once
- *   negative         an error of your own: the call returns BRIMFUL_ERR_SOURCE and brimful_info keeps the number
+ *
+ * - BRIMFUL_OK: *filled bytes came; with 0 bytes this is the end of the body. Few bytes are normal.
+ * - BRIMFUL_PENDING: nothing more now; the call around it returns and can be made again later.
+ * - BRIMFUL_RETRY: interrupted; asked again at once.
+ * - A negative number: an error of your own; the call returns BRIMFUL_ERR_SOURCE and brimful_info keeps the number.
+ *
  * and bytes may come with each of them; they count, and before what comes with them. *filled above `room`, and an
  * answer that is none of these, is BRIMFUL_ERR_CONTRACT, and nothing of that call counts.
  *
@@ -748,26 +750,34 @@ extern "C" {
 /**
  * The name of a status, in small letters: "limit" for BRIMFUL_ERR_LIMIT, "unknown" for a number that is none.
  *
- * Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+ * Never NULL. The text lives as long as the library; do not free it.
+ *
+ * Threads: any, at any time.
  */
 const char *brimful_status_name(brimful_status status);
 
 /**
  * One English sentence on what a status means and what can be done now.
  *
- * Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+ * Never NULL. The text lives as long as the library; do not free it.
+ *
+ * Threads: any, at any time.
  */
 const char *brimful_status_text(brimful_status status);
 
 /**
  * BRIMFUL_VERSION_NUMBER of the library that runs, which may be newer than the header that was compiled with.
+ *
+ * Threads: any, at any time.
  */
 uint32_t brimful_version_number(void);
 
 /**
  * The release of the library that runs, for example "0.1.0".
  *
- * Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+ * Never NULL. The text lives as long as the library; do not free it.
+ *
+ * Threads: any, at any time.
  */
 const char *brimful_version(void);
 
@@ -775,6 +785,8 @@ const char *brimful_version(void);
  * Does what BRIMFUL_OPTIONS_INIT does, for languages without macros: puts the defaults into the first `size` bytes of
  * *options, its struct_size included. `size` is what your own description of the struct has; what it has beyond this
  * release becomes 0. NULL, or a size below that of struct_size itself, does nothing.
+ *
+ * Threads: any, at any time.
  */
 void brimful_options_init(struct brimful_options *options, size_t size);
 
@@ -782,67 +794,98 @@ void brimful_options_init(struct brimful_options *options, size_t size);
  * Frees an exact result that the default allocator made, exactly as free() does: for callers whose own free()
  * belongs to another C library. NULL does nothing. Not for results of an allocator of your own.
  *
- * Any thread, any time.
+ * Threads: any, at any time.
  */
 void brimful_memory_free(void *memory);
 
 /**
  * Makes a cancel object, not triggered. *cancel is a hold of yours: give it back with brimful_cancel_release.
  *
- * BRIMFUL_OK; BRIMFUL_ERR_INVALID: cancel is NULL; BRIMFUL_ERR_NO_MEMORY. After an error *cancel is NULL.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: cancel is NULL.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *cancel is NULL.
+ *
+ * Threads: any, at any time.
  */
 brimful_status brimful_cancel_new(struct brimful_cancel **cancel);
 
 /**
  * Takes one more hold, to be given back with brimful_cancel_release, and returns cancel. NULL gives NULL.
+ *
+ * Threads: any, at any time.
  */
 struct brimful_cancel *brimful_cancel_retain(struct brimful_cancel *cancel);
 
 /**
  * Triggers it, from any thread, at any time, as often as you like. Nothing is waited for. NULL does nothing.
+ *
+ * Threads: any, at any time.
  */
 void brimful_cancel_trigger(struct brimful_cancel *cancel);
 
 /**
  * Gives one hold back; after the last one the object is gone. NULL does nothing.
+ *
+ * Threads: any, at any time.
  */
 void brimful_cancel_release(struct brimful_cancel *cancel);
 
 /**
  * Does what BRIMFUL_POOL_OPTIONS_INIT does, for languages without macros; see brimful_options_init.
+ *
+ * Threads: any, at any time.
  */
 void brimful_pool_options_init(struct brimful_pool_options *options, size_t size);
 
 /**
  * Makes a pool. options NULL is every default. *pool is yours: give it back with brimful_pool_release.
  *
- * BRIMFUL_OK; BRIMFUL_ERR_INVALID: pool is NULL, or an option is out of range; BRIMFUL_ERR_NO_MEMORY. After an error
- * *pool is NULL. No block is obtained yet.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: pool is NULL, or an option is out of range.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *pool is NULL. No block is obtained yet.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_pool_new(const struct brimful_pool_options *options, struct brimful_pool **pool);
 
 /**
  * The default pool of the process: the same one at every call, with every default. It need not be released, and
  * releasing it does nothing. Never NULL.
+ *
+ * Threads: any number at once.
  */
 struct brimful_pool *brimful_pool_default(void);
 
 /**
  * Fills *statistics with the pool's numbers. Cheap; exact when no call on the pool is in progress.
  *
- * BRIMFUL_OK; BRIMFUL_ERR_INVALID: statistics is NULL or its struct_size cannot be, and nothing was written.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: statistics is NULL or its struct_size cannot be, and nothing was written.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_pool_stats(const struct brimful_pool *pool, struct brimful_pool_statistics *statistics);
 
 /**
  * Gives memory that lies in the pool back to the system until at most `keep` bytes lie there, and returns how many
  * bytes were given back. What bodies and buffers hold is not touched.
+ *
+ * Threads: any number at once.
  */
 size_t brimful_pool_trim(struct brimful_pool *pool, uint64_t keep);
 
 /**
  * Lets go of a pool: it keeps no memory any more. Buffers that are out stay valid and collectors go on; their memory
  * goes when they do. The default pool and NULL: nothing happens.
+ *
+ * Threads: any number at once.
  */
 void brimful_pool_release(struct brimful_pool *pool);
 
@@ -850,20 +893,23 @@ void brimful_pool_release(struct brimful_pool *pool);
  * Reads a whole body from `read` and gives it as a pooled buffer. pool NULL is the default pool, options NULL every
  * default; `context` goes to the callback as it is.
  *
- * BRIMFUL_OK: *buffer has the body and is yours, to be given back with brimful_buffer_release; *rest is NULL.
- * Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
- * brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
- *   BRIMFUL_PENDING     the source has nothing now: go on with brimful_collector_read on *rest
- *   BRIMFUL_MORE        options.max_step bytes came: the same
- *   BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET   nothing changed: the same. (Where not even *rest could be had, it is
- *                       NULL and what came is gone.)
- *   BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED   the body ended; what came is to
- *                       be had with brimful_collector_take_partial on *rest
- *   BRIMFUL_ERR_STATE   it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
- *                       came; it is gone
- *   BRIMFUL_ERR_INVALID read or buffer is NULL, or an option is out of range; the source was not called
- *   BRIMFUL_ERR_PANIC   the library failed inside
+ * - BRIMFUL_OK: *buffer has the body and is yours, to be given back with brimful_buffer_release; *rest is NULL.
+ * - Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
+ *   brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+ * - BRIMFUL_PENDING: the source has nothing now: go on with brimful_collector_read on *rest.
+ * - BRIMFUL_MORE: options.max_step bytes came: the same.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed: the same. (Where not even *rest could be had, it is
+ *   NULL and what came is gone.)
+ * - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended; what came is to be
+ *   had with brimful_collector_take_partial on *rest.
+ * - BRIMFUL_ERR_STATE: it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
+ *   came; it is gone.
+ * - BRIMFUL_ERR_INVALID: read or buffer is NULL, or an option is out of range; the source was not called.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
  * rest may be NULL; what came before an error is then gone.
+ *
+ * Threads: any; the callback is called on the same one, before this returns.
  */
 brimful_status brimful_collect(struct brimful_pool *pool,
                                const struct brimful_options *options,
@@ -876,12 +922,25 @@ brimful_status brimful_collect(struct brimful_pool *pool,
  * Reads a whole body from `read` and gives it as an exact buffer: memory of exactly its length. As brimful_collect,
  * but that options.prefer is taken as BRIMFUL_PREFER_EXACT.
  *
- * BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with options.allocator
- * where one was given. For length 0 *data is not NULL and is to be freed too (an allocator was asked for 1 byte then).
- * *rest is NULL.
- * Anything else: *data is NULL, *length 0, and *rest is as with brimful_collect, as are the statuses. data or length
- * NULL is BRIMFUL_ERR_INVALID. A body that is complete, for which no exact memory could be had, is in *rest too:
- * call brimful_collector_finish_exact or brimful_collector_finish on it.
+ * - BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with
+ *   options.allocator where one was given. For length 0 *data is not NULL and is to be freed too (an allocator was
+ *   asked for 1 byte then). *rest is NULL.
+ * - Anything else: *data is NULL, *length 0, and *rest receives the collector with all that came, yours to be freed with
+ *   brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+ * - BRIMFUL_PENDING, BRIMFUL_MORE: the source has nothing now, or options.max_step bytes came: go on with
+ *   brimful_collector_read on *rest.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed: the same. Where the body is complete and only its exact
+ *   memory could not be had, call brimful_collector_finish_exact or brimful_collector_finish on *rest. (Where not even
+ *   *rest could be had, it is NULL and what came is gone.)
+ * - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended; what came is to be
+ *   had with brimful_collector_take_partial on *rest.
+ * - BRIMFUL_ERR_STATE: it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL; what came is gone.
+ * - BRIMFUL_ERR_INVALID: read, data or length is NULL, or an option is out of range; the source was not called.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * rest may be NULL; what came before an error is then gone.
+ *
+ * Threads: any; the callback is called on the same one, before this returns.
  */
 brimful_status brimful_collect_exact(struct brimful_pool *pool,
                                      const struct brimful_options *options,
@@ -896,14 +955,22 @@ brimful_status brimful_collect_exact(struct brimful_pool *pool,
  * for what that means. *length says how many bytes of the body lie there, on every outcome; the bytes behind them are
  * as they were, but for what the callback itself wrote into its windows beyond what it claimed.
  *
- * BRIMFUL_OK: the whole body lies in target; *rest is NULL. Anything else: what came lies in target, and *rest receives
- * the collector as with brimful_collect, with the same statuses; until it is freed, target must stay where it is. With
- * these differences:
- *   BRIMFUL_ERR_LIMIT   the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in target.
- *                       With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1
- *   BRIMFUL_ERR_STATE   the source has nothing now, or its share is used, and rest is NULL: what came lies in target
- *   BRIMFUL_ERR_INVALID read or length is NULL, target is NULL with a capacity, capacity is beyond the address space, or
- *                       an option is out of range; the source was not called, and target not touched
+ * - BRIMFUL_OK: the whole body lies in target; *rest is NULL.
+ * - Anything else: what came lies in target, and *rest receives the collector, yours to be freed with
+ *   brimful_collector_free; until then target must stay where it is. It is NULL where nothing had begun
+ *   (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+ * - BRIMFUL_PENDING, BRIMFUL_MORE: the source has nothing now, or options.max_step bytes came: go on with
+ *   brimful_collector_read on *rest.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: the same; even without *rest what came lies in target.
+ * - BRIMFUL_ERR_LIMIT: the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in
+ *   target. With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1.
+ * - BRIMFUL_ERR_SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended.
+ * - BRIMFUL_ERR_STATE: the source has nothing now, or its share is used, and rest is NULL: what came lies in target.
+ * - BRIMFUL_ERR_INVALID: read or length is NULL, target is NULL with a capacity, capacity is beyond the address space,
+ *   or an option is out of range; the source was not called, and target not touched.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: any; the callback is called on the same one, before this returns.
  */
 brimful_status brimful_collect_into(const struct brimful_options *options,
                                     brimful_read_fn read,
@@ -916,8 +983,14 @@ brimful_status brimful_collect_into(const struct brimful_options *options,
 /**
  * Makes a collector. pool NULL is the default pool, options NULL every default. No memory for the body is taken yet.
  *
- * BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free. BRIMFUL_ERR_INVALID: collector is NULL or
- * an option is out of range; BRIMFUL_ERR_NO_MEMORY. After an error *collector is NULL.
+ * - BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free.
+ * - BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *collector is NULL.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_collector_new(struct brimful_pool *pool,
                                      const struct brimful_options *options,
@@ -935,10 +1008,16 @@ brimful_status brimful_collector_new(struct brimful_pool *pool,
  * brimful_collector_free is all there is to do. What the library needs beside (a few bytes to see the end, such
  * a copy) comes from the default pool. options.prefer and padding are of no matter. BRIMFUL_SCRUB does not clear target.
  *
- * BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it is,
- * and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
- * BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or an
- * option is out of range; BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *collector is NULL.
+ * - BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it
+ *   is, and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
+ * - BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or
+ *   an option is out of range.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *collector is NULL.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_collector_new_into(const struct brimful_options *options,
                                           void *target,
@@ -950,34 +1029,52 @@ brimful_status brimful_collector_new_into(const struct brimful_options *options,
  * goes to the callback as it is. At most options.max_window bytes are asked for at once, and never more than one byte
  * beyond what the limit allows.
  *
- * BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete already
- * the source is not called.
- * BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
- * BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
- * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
- * BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
- * be taken with brimful_collector_take_partial.
- * BRIMFUL_ERR_STATE: a window is out, or the body was taken. BRIMFUL_ERR_BUSY: called from inside a callback of the
- * same collector. BRIMFUL_ERR_INVALID: collector or read is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete
+ *   already the source is not called.
+ * - BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
+ * - BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
+ * - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
+ *   be taken with brimful_collector_take_partial.
+ * - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+ * - BRIMFUL_ERR_BUSY: called from inside a callback of the same collector.
+ * - BRIMFUL_ERR_INVALID: collector or read is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_read(struct brimful_collector *collector, brimful_read_fn read, void *context);
 
 /**
  * Reads with read(2) from a file descriptor, which stays yours, until the body is complete, nothing more is there now,
  * or an error ends the body. As brimful_collector_read, with these answers of the system:
- *   0 bytes     the end of the body
- *   EAGAIN      BRIMFUL_PENDING: the descriptor does not block and has nothing now; call again when it is readable.
- *               Nothing is lost, and what came costs nothing again
- *   EINTR       the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler,
- *               or a thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS
- *   any other   BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken
+ *
+ * - 0 bytes: the end of the body.
+ * - EAGAIN: BRIMFUL_PENDING; the descriptor does not block and has nothing now; call again when it is readable. Nothing
+ *   is lost, and what came costs nothing again.
+ * - EINTR: the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler, or a
+ *   thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS.
+ * - Any other: BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken.
  *
  * A descriptor that blocks is waited for. What a regular file has from where it stands to its end serves as
  * options.size_hint where neither that nor a length is given and nothing has come yet: only advice, since files grow
  * and shrink. At most options.max_window bytes are asked for at once, never a byte beyond an announced length with
  * BRIMFUL_END_LENGTH, and at most one beyond the limit: what follows stays in the descriptor.
  *
- * Statuses and what they leave are those of brimful_collector_read. BRIMFUL_ERR_INVALID: collector is NULL.
+ * - BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete
+ *   already the descriptor is not read.
+ * - BRIMFUL_PENDING: nothing is there now; what came is kept; call again later.
+ * - BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
+ * - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CANCELLED: the body has failed; what came can be taken with
+ *   brimful_collector_take_partial.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+ * - BRIMFUL_ERR_BUSY: called from inside a callback of the same collector.
+ * - BRIMFUL_ERR_INVALID: collector is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_read_fd(struct brimful_collector *collector,
                                          int32_t fd);
@@ -988,10 +1085,18 @@ brimful_status brimful_collector_read_fd(struct brimful_collector *collector,
  * Calling again before the commit gives the same window. The memory is write-only, as a callback's window is, and
  * must not be used after the commit.
  *
- * BRIMFUL_OK: a window is out. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
- * BRIMFUL_ERR_LIMIT: the announced length is above the limit; the body has failed. BRIMFUL_ERR_STATE: the body is
- * complete or was taken. The error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is
- * NULL. BRIMFUL_ERR_PANIC. After an error *window is NULL and *room 0.
+ * - BRIMFUL_OK: a window is out.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
+ * - BRIMFUL_ERR_LIMIT: the announced length is above the limit; the body has failed.
+ * - BRIMFUL_ERR_STATE: the body is complete or was taken.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *window is NULL and *room 0.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_reserve(struct brimful_collector *collector, size_t want, void **window, size_t *room);
 
@@ -999,10 +1104,16 @@ brimful_status brimful_collector_reserve(struct brimful_collector *collector, si
  * Takes the window back with its first `filled` bytes filled, which must all have been written. 0 means that nothing
  * came, and is not the end: that is brimful_collector_end. Ask brimful_collector_is_complete whether more is wanted.
  *
- * BRIMFUL_OK: they count. BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts and the body has
- * failed. BRIMFUL_ERR_LIMIT, BRIMFUL_ERR_LONG: the body has failed; what it may have can be taken.
- * BRIMFUL_ERR_STATE: no window is out. The error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID:
- * collector is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: they count.
+ * - BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts and the body has failed.
+ * - BRIMFUL_ERR_LIMIT, BRIMFUL_ERR_LONG: the body has failed; what it may have can be taken.
+ * - BRIMFUL_ERR_STATE: no window is out.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: collector is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_commit(struct brimful_collector *collector, size_t filled);
 
@@ -1014,11 +1125,17 @@ brimful_status brimful_collector_commit(struct brimful_collector *collector, siz
  * of announced length takes only what it lacks, and *taken says how much; the rest (the head of the next value)
  * stays yours and is no error.
  *
- * BRIMFUL_OK: the bytes were taken (with BRIMFUL_TRUNCATE, those beyond the limit are accepted and dropped).
- * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call may be made again. BRIMFUL_ERR_STATE: a
- * window is out, or the body is complete without a length, or was taken. The error of a body that has failed.
- * BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: collector is NULL, data is NULL with a length, or the length is beyond the
- * address space. BRIMFUL_ERR_PANIC. After an error *taken is 0.
+ * - BRIMFUL_OK: the bytes were taken (with BRIMFUL_TRUNCATE, those beyond the limit are accepted and dropped).
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call may be made again.
+ * - BRIMFUL_ERR_STATE: a window is out, or the body is complete without a length, or was taken.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: collector is NULL, data is NULL with a length, or the length is beyond the address space.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *taken is 0.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_write(struct brimful_collector *collector,
                                        const void *data,
@@ -1028,16 +1145,24 @@ brimful_status brimful_collector_write(struct brimful_collector *collector,
 /**
  * Says that the body ends here, for bodies that are written or committed.
  *
- * BRIMFUL_OK: the body is complete (it may have been so already). BRIMFUL_ERR_SHORT: fewer bytes came than were
- * announced; the body has failed, and they can be taken. BRIMFUL_ERR_LIMIT: the announced length is above the limit.
- * BRIMFUL_ERR_STATE: a window is out, or the body was taken. The error of a body that has failed. BRIMFUL_ERR_BUSY.
- * BRIMFUL_ERR_INVALID: collector is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: the body is complete (it may have been so already).
+ * - BRIMFUL_ERR_SHORT: fewer bytes came than were announced; the body has failed, and they can be taken.
+ * - BRIMFUL_ERR_LIMIT: the announced length is above the limit.
+ * - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: collector is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_end(struct brimful_collector *collector);
 
 /**
  * Copies bytes of what has arrived so far, from `offset` on, at most `length` of them, to `target`, and returns how
  * many. 0 beyond what has arrived, after the body was taken, from inside a callback, and for NULL. Changes nothing.
+ *
+ * Threads: one at a time for each collector.
  */
 size_t brimful_collector_copy(const struct brimful_collector *collector, uint64_t offset, void *target, size_t length);
 
@@ -1047,6 +1172,8 @@ size_t brimful_collector_copy(const struct brimful_collector *collector, uint64_
  * be written to, and are valid until the next call that feeds, takes, resets or frees the collector begins; nor may they
  * be given to that call.
  * 0 after the body was taken, from inside a callback, and for NULL. Changes nothing.
+ *
+ * Threads: one at a time for each collector.
  */
 size_t brimful_collector_segments(const struct brimful_collector *collector,
                                   size_t first,
@@ -1057,16 +1184,25 @@ size_t brimful_collector_segments(const struct brimful_collector *collector,
  * 1 when the body is complete or was taken, 0 when more is wanted; the error, which is negative, of a body that has
  * failed, so that a loop until it is not 0 ends. BRIMFUL_ERR_BUSY, BRIMFUL_ERR_INVALID for NULL, BRIMFUL_ERR_PANIC.
  * Changes nothing.
+ *
+ * Threads: one at a time for each collector.
  */
 int32_t brimful_collector_is_complete(const struct brimful_collector *collector);
 
 /**
  * Takes the complete body as a pooled buffer. Copies nothing.
  *
- * BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
- * BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed. BRIMFUL_ERR_NO_MEMORY: nothing changed. The
- * error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
+ * - BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed.
+ * - BRIMFUL_ERR_NO_MEMORY: nothing changed.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
  * After an error *buffer is NULL.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_finish(struct brimful_collector *collector, struct brimful_buffer **buffer);
 
@@ -1074,21 +1210,34 @@ brimful_status brimful_collector_finish(struct brimful_collector *collector, str
  * Takes the complete body as an exact buffer, memory of exactly its length from options.allocator or malloc. Copies
  * nothing where the length was known and BRIMFUL_PREFER_EXACT given; else the body is copied once at most.
  *
- * BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too;
- * the collector is taken. BRIMFUL_ERR_NO_MEMORY: nothing changed; call again, or brimful_collector_finish.
- * BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed. The error of a body that has failed.
- * BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. After an error *data is NULL and
- * *length 0.
+ * - BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too;
+ *   the collector is taken.
+ * - BRIMFUL_ERR_NO_MEMORY: nothing changed; call again, or brimful_collector_finish.
+ * - BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed.
+ * - The body's own error: it had failed before.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *data is NULL and *length 0.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_finish_exact(struct brimful_collector *collector, void **data, size_t *length);
 
 /**
  * Takes what has arrived, complete or not, as a pooled buffer: after any error, and also while the body is open.
  *
- * BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
- * BRIMFUL_ERR_STATE: a window is out, or it was taken already; nothing changed. BRIMFUL_ERR_NO_MEMORY: nothing
- * changed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. After an error *buffer is
- * NULL.
+ * - BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
+ * - BRIMFUL_ERR_STATE: a window is out, or it was taken already; nothing changed.
+ * - BRIMFUL_ERR_NO_MEMORY: nothing changed.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *buffer is NULL.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_take_partial(struct brimful_collector *collector, struct brimful_buffer **buffer);
 
@@ -1096,16 +1245,25 @@ brimful_status brimful_collector_take_partial(struct brimful_collector *collecto
  * Begins a new body with the same collector, whatever state it is in; what had come and was not taken is dropped.
  * options NULL is the same options again. Its numbers begin anew; a cancel object that was triggered stays so.
  *
- * BRIMFUL_OK: it is open. BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range; BRIMFUL_ERR_NO_MEMORY;
- * BRIMFUL_ERR_BUSY: nothing changed. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: it is open.
+ * - BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_BUSY: nothing changed.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_reset(struct brimful_collector *collector, const struct brimful_options *options);
 
 /**
  * Fills *info with the body's numbers. Works in every state, from inside a callback too.
  *
- * BRIMFUL_OK. BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
- * BRIMFUL_ERR_BUSY: from inside an allocator's function during a call on the same collector. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+ * - BRIMFUL_ERR_BUSY: from inside an allocator's function during a call on the same collector.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each collector.
  */
 brimful_status brimful_collector_info(const struct brimful_collector *collector, struct brimful_info *info);
 
@@ -1113,28 +1271,40 @@ brimful_status brimful_collector_info(const struct brimful_collector *collector,
  * Frees a collector in any state, with what was not taken. Buffers that were taken stay valid. From inside its own
  * callback: the call around the callback goes on, returns its own status, and the collector is gone then. NULL does
  * nothing.
+ *
+ * Threads: one at a time for each collector.
  */
 void brimful_collector_free(struct brimful_collector *collector);
 
 /**
  * Its length in bytes. 0 for NULL.
+ *
+ * Threads: any number at once.
  */
 size_t brimful_buffer_length(const struct brimful_buffer *buffer);
 
 /**
  * 1 when the body had more bytes than the limit and was cut there (BRIMFUL_TRUNCATE), else 0. 0 for NULL.
+ *
+ * Threads: any number at once.
  */
 int32_t brimful_buffer_truncated(const struct brimful_buffer *buffer);
 
 /**
  * Fills *info with the numbers of the body that the buffer holds.
  *
- * BRIMFUL_OK. BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_buffer_info(const struct brimful_buffer *buffer, struct brimful_info *info);
 
 /**
  * In how many pieces it lies; 0 for the empty buffer and for NULL.
+ *
+ * Threads: any number at once.
  */
 size_t brimful_buffer_segment_count(const struct brimful_buffer *buffer);
 
@@ -1142,6 +1312,8 @@ size_t brimful_buffer_segment_count(const struct brimful_buffer *buffer);
  * Shows it where it lies, without a copy: fills segments[0 .. capacity] with the pieces from number `first` on, in
  * order, and returns how many were filled; 0 beyond the last, and for NULL. The pieces must not be written to and are
  * valid until the last release of the buffer.
+ *
+ * Threads: any number at once.
  */
 size_t brimful_buffer_segments(const struct brimful_buffer *buffer,
                                size_t first,
@@ -1154,15 +1326,22 @@ size_t brimful_buffer_segments(const struct brimful_buffer *buffer,
  * and that copy is kept with the buffer. Pieces that were shown before stay valid. options.padding zero bytes follow,
  * but not behind a slice.
  *
- * BRIMFUL_OK; for the empty buffer *data is not NULL, but nothing may be read there. BRIMFUL_ERR_NO_MEMORY,
- * BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed. BRIMFUL_ERR_INVALID: an argument is NULL.
- * BRIMFUL_ERR_PANIC. After an error *data is NULL and *length 0.
+ * - BRIMFUL_OK: shown; for the empty buffer *data is not NULL, but nothing may be read there.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *data is NULL and *length 0.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_buffer_data(const struct brimful_buffer *buffer, const void **data, size_t *length);
 
 /**
  * Copies bytes from `offset` on, at most `length` of them, to `target`, and returns how many: fewer at the end, 0
  * beyond it, and for NULL.
+ *
+ * Threads: any number at once.
  */
 size_t brimful_buffer_copy(const struct brimful_buffer *buffer, size_t offset, void *target, size_t length);
 
@@ -1170,9 +1349,15 @@ size_t brimful_buffer_copy(const struct brimful_buffer *buffer, size_t offset, v
  * Copies it into memory of exactly its length, from `allocator`, or malloc where that is NULL. The buffer stays as it
  * is and is still to be released.
  *
- * BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too.
- * BRIMFUL_ERR_NO_MEMORY. BRIMFUL_ERR_INVALID: an argument but allocator is NULL, or the allocator's struct_size cannot
- * be or a function that must be there is missing. BRIMFUL_ERR_PANIC. After an error *data is NULL and *length 0.
+ * - BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_INVALID: an argument but allocator is NULL, or the allocator's struct_size cannot be or a function
+ *   that must be there is missing.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *data is NULL and *length 0.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_buffer_to_exact(const struct brimful_buffer *buffer,
                                        const struct brimful_allocator *allocator,
@@ -1184,9 +1369,14 @@ brimful_status brimful_buffer_to_exact(const struct brimful_buffer *buffer,
  * slice counts as a holder of all of that memory, so the buffer it was cut from may be released first; see
  * brimful_buffer_detach where a small slice would keep a large body. A slice of a slice holds the same memory, no chain.
  *
- * BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
- * BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer. BRIMFUL_ERR_NO_MEMORY: no memory for
- * the handle. BRIMFUL_ERR_PANIC. After an error *slice is NULL. The buffer stays as it is in every case.
+ * - BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory for the handle.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *slice is NULL. The buffer stays as it is in every case.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_buffer_slice(const struct brimful_buffer *buffer,
                                     size_t offset,
@@ -1200,19 +1390,28 @@ brimful_status brimful_buffer_slice(const struct brimful_buffer *buffer,
  * No other thread may use the buffer during the call, and what it showed before must not be used any more; its length
  * and its bytes are the same as before. Other holds of the same buffer see the copy too; other slices are not touched.
  *
- * BRIMFUL_OK. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is
- * still valid. BRIMFUL_ERR_INVALID: buffer is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is still
+ *   valid.
+ * - BRIMFUL_ERR_INVALID: buffer is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one, while no other uses the buffer.
  */
 brimful_status brimful_buffer_detach(struct brimful_buffer *buffer);
 
 /**
  * Takes one more hold, to be given back with brimful_buffer_release, and returns buffer. NULL gives NULL.
+ *
+ * Threads: any number at once.
  */
 struct brimful_buffer *brimful_buffer_retain(struct brimful_buffer *buffer);
 
 /**
  * Gives one hold back, on any thread. The last one gives the memory back to the pool; nothing that the buffer showed
  * may be used any more. NULL does nothing.
+ *
+ * Threads: any number at once.
  */
 void brimful_buffer_release(struct brimful_buffer *buffer);
 
@@ -1220,23 +1419,35 @@ void brimful_buffer_release(struct brimful_buffer *buffer);
  * Makes a queue in which at most `capacity` bytes wait; BRIMFUL_UNLIMITED: as many as there is memory for. pool NULL is
  * the default pool. No memory for bytes is taken yet.
  *
- * BRIMFUL_OK: *queue is yours, to be freed with brimful_queue_free. BRIMFUL_ERR_INVALID: queue is NULL or capacity is 0;
- * BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *queue is NULL.
+ * - BRIMFUL_OK: *queue is yours, to be freed with brimful_queue_free.
+ * - BRIMFUL_ERR_INVALID: queue is NULL or capacity is 0.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *queue is NULL.
+ *
+ * Threads: any number at once.
  */
-brimful_status brimful_queue_new(struct brimful_pool *pool,
-                                 uint64_t capacity,
-                                 struct brimful_queue **queue);
+brimful_status brimful_queue_new(struct brimful_pool *pool, uint64_t capacity, struct brimful_queue **queue);
 
 /**
  * Copies bytes at `data` to the tail, as many as the capacity has room for; *written says how many. data may be NULL where
  * length is 0.
  *
- * BRIMFUL_OK: all `length` bytes were taken. BRIMFUL_PENDING: the queue is full now; the first *written bytes were taken,
- * the rest stays yours: write it once the reader has made room.
- * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call, or one with fewer bytes, may be made
- * again. BRIMFUL_ERR_STATE: the queue was ended, or a window is out. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or
- * written is NULL, data is NULL with a length, or the length is beyond the address space. BRIMFUL_ERR_PANIC. After an
- * error *written is 0.
+ * - BRIMFUL_OK: all `length` bytes were taken.
+ * - BRIMFUL_PENDING: the queue is full now; the first *written bytes were taken, the rest stays yours: write it once
+ *   the reader has made room.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call, or one with fewer bytes, may be made
+ *   again.
+ * - BRIMFUL_ERR_STATE: the queue was ended, or a window is out.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: queue or written is NULL, data is NULL with a length, or the length is beyond the address
+ *   space.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *written is 0.
+ *
+ * Threads: one at a time for each queue.
  */
 brimful_status brimful_queue_write(struct brimful_queue *queue,
                                    const void *data,
@@ -1249,33 +1460,47 @@ brimful_status brimful_queue_write(struct brimful_queue *queue,
  * 4096 unless the capacity has room for less. Calling again before the commit gives the same window. The memory is
  * write-only, as a callback's window is, and must not be used after the commit. The reader may go on meanwhile.
  *
- * BRIMFUL_OK: a window is out. BRIMFUL_PENDING: the queue is full now, and no window is out.
- * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again. BRIMFUL_ERR_STATE: the queue was
- * ended. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless it is BRIMFUL_OK, *window
- * is NULL and *room 0.
+ * - BRIMFUL_OK: a window is out.
+ * - BRIMFUL_PENDING: the queue is full now, and no window is out.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
+ * - BRIMFUL_ERR_STATE: the queue was ended.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Unless it is BRIMFUL_OK, *window is NULL and *room 0.
+ *
+ * Threads: one at a time for each queue.
  */
-brimful_status brimful_queue_reserve(struct brimful_queue *queue,
-                                     size_t want,
-                                     void **window,
-                                     size_t *room);
+brimful_status brimful_queue_reserve(struct brimful_queue *queue, size_t want, void **window, size_t *room);
 
 /**
  * Takes the window back with its first `filled` bytes filled, which must all have been written. 0 means that nothing
  * came, and is not the end: that is brimful_queue_end.
  *
- * BRIMFUL_OK: they wait to be read. BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts, and the queue
- * has ended with this error for its reader too. BRIMFUL_ERR_STATE: no window is out. BRIMFUL_ERR_BUSY.
- * BRIMFUL_ERR_INVALID: queue is NULL. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: they wait to be read.
+ * - BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts, and the queue has ended with this error
+ *   for its reader too.
+ * - BRIMFUL_ERR_STATE: no window is out.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: queue is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each queue.
  */
-brimful_status brimful_queue_commit(struct brimful_queue *queue,
-                                    size_t filled);
+brimful_status brimful_queue_commit(struct brimful_queue *queue, size_t filled);
 
 /**
  * Says that no more will come. The reader sees it after the last byte, and again at each later call: with `status`
  * BRIMFUL_OK as the end, with a negative one as that very number, which may be one of yours.
  *
- * BRIMFUL_OK. BRIMFUL_ERR_STATE: the queue was ended before, or a window is out; nothing changed. BRIMFUL_ERR_BUSY.
- * BRIMFUL_ERR_INVALID: queue is NULL or status is above 0. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_STATE: the queue was ended before, or a window is out; nothing changed.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: queue is NULL or status is above 0.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each queue.
  */
 brimful_status brimful_queue_end(struct brimful_queue *queue, brimful_status status);
 
@@ -1283,10 +1508,17 @@ brimful_status brimful_queue_end(struct brimful_queue *queue, brimful_status sta
  * Copies bytes from the head to `target`, as many as wait and it has room for; they leave the queue. target may be NULL
  * where capacity is 0.
  *
- * BRIMFUL_OK: *length bytes were read; with 0 bytes this is the end. BRIMFUL_PENDING: none waits now. BRIMFUL_MORE:
- * bytes wait, but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read.
- * BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or length is NULL, or target is NULL with a capacity. BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: *length bytes were read; with 0 bytes this is the end.
+ * - BRIMFUL_PENDING: none waits now.
+ * - BRIMFUL_MORE: bytes wait, but capacity is 0.
+ * - A negative status that the producer gave to brimful_queue_end, once all was read.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: queue or length is NULL, or target is NULL with a capacity.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
  * Unless bytes were read, *length is 0.
+ *
+ * Threads: one at a time for each queue.
  */
 brimful_status brimful_queue_read(struct brimful_queue *queue, void *target, size_t capacity, size_t *length);
 
@@ -1296,10 +1528,17 @@ brimful_status brimful_queue_read(struct brimful_queue *queue, void *target, siz
  * brimful_queue_read, _skip, _move or _free is called, whatever the producer does meanwhile. slices may be NULL where
  * capacity is 0. Nothing leaves the queue: see brimful_queue_skip.
  *
- * BRIMFUL_OK: *count pieces; with 0 pieces this is the end. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait,
- * but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read. BRIMFUL_ERR_BUSY.
- * BRIMFUL_ERR_INVALID: queue or count is NULL, or slices is NULL with a capacity. BRIMFUL_ERR_PANIC. Unless pieces were
- * shown, *count is 0.
+ * - BRIMFUL_OK: *count pieces; with 0 pieces this is the end.
+ * - BRIMFUL_PENDING: no byte waits now.
+ * - BRIMFUL_MORE: bytes wait, but capacity is 0.
+ * - A negative status that the producer gave to brimful_queue_end, once all was read.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_INVALID: queue or count is NULL, or slices is NULL with a capacity.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Unless pieces were shown, *count is 0.
+ *
+ * Threads: one at a time for each queue.
  */
 brimful_status brimful_queue_peek(const struct brimful_queue *queue,
                                   struct brimful_slice *slices,
@@ -1309,8 +1548,12 @@ brimful_status brimful_queue_peek(const struct brimful_queue *queue,
 /**
  * Drops `length` bytes from the head, after they were looked at with brimful_queue_peek or because nobody wants them.
  *
- * BRIMFUL_OK. BRIMFUL_ERR_INVALID: queue is NULL or fewer bytes wait; nothing was dropped. BRIMFUL_ERR_BUSY.
- * BRIMFUL_ERR_PANIC.
+ * - BRIMFUL_OK: done.
+ * - BRIMFUL_ERR_INVALID: queue is NULL or fewer bytes wait; nothing was dropped.
+ * - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Threads: one at a time for each queue.
  */
 brimful_status brimful_queue_skip(struct brimful_queue *queue, size_t length);
 
@@ -1324,17 +1567,26 @@ brimful_status brimful_queue_skip(struct brimful_queue *queue, size_t length);
  * in an exact result of known length, in a target of yours, in another pool. Such copying is the bytes' landing, and not
  * brimful_info.copied. Moved blocks stay charged to the pool's budget.
  *
- * BRIMFUL_OK: *taken bytes left the queue and are in the body (or dropped, beyond the limit with BRIMFUL_TRUNCATE); with
- * 0 bytes this is the end of the queue. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait, but the
- * collector is complete and takes none. A negative status that the producer gave to brimful_queue_end, once all was
- * read; the collector is as it was then, and its partial can be taken.
- * BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing moved; call again. Where memory runs out after some bytes have moved,
- * that is BRIMFUL_OK with these.
- * BRIMFUL_ERR_LIMIT: the body has failed; what it may have is in it and has left the queue (brimful_queue_length tells),
- * what is beyond the limit stays. The error of a body that has failed, and BRIMFUL_ERR_STATE: the collector's window is
- * out, its body is complete without a length, or was taken; the queue is as it was. brimful_collector_is_complete tells
- * such an error from the producer's. BRIMFUL_ERR_BUSY: a call is inside the queue or the collector.
- * BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless bytes moved, *taken is 0.
+ * - BRIMFUL_OK: *taken bytes left the queue and are in the body (or dropped, beyond the limit with BRIMFUL_TRUNCATE);
+ *   with 0 bytes this is the end of the queue.
+ * - BRIMFUL_PENDING: no byte waits now.
+ * - BRIMFUL_MORE: bytes wait, but the collector is complete and takes none.
+ * - A negative status that the producer gave to brimful_queue_end, once all was read; the collector is as it was then,
+ *   and its partial can be taken.
+ * - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing moved; call again. Where memory runs out after some bytes have
+ *   moved, that is BRIMFUL_OK with these.
+ * - BRIMFUL_ERR_LIMIT: the body has failed; what it may have is in it and has left the queue (brimful_queue_length
+ *   tells), what is beyond the limit stays.
+ * - The error of a body that has failed, and BRIMFUL_ERR_STATE: the collector's window is out, its body is complete
+ *   without a length, or was taken; the queue is as it was. brimful_collector_is_complete tells such an error from the
+ *   producer's.
+ * - BRIMFUL_ERR_BUSY: a call is inside the queue or the collector.
+ * - BRIMFUL_ERR_INVALID: an argument is NULL.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * Unless bytes moved, *taken is 0.
+ *
+ * Threads: one at a time for each queue and each collector.
  */
 brimful_status brimful_queue_move(struct brimful_queue *queue,
                                   struct brimful_collector *collector,
@@ -1342,6 +1594,8 @@ brimful_status brimful_queue_move(struct brimful_queue *queue,
 
 /**
  * How many bytes wait, at no cost. 0 for NULL and while a call is inside.
+ *
+ * Threads: one at a time for each queue.
  */
 uint64_t brimful_queue_length(const struct brimful_queue *queue);
 
@@ -1349,6 +1603,8 @@ uint64_t brimful_queue_length(const struct brimful_queue *queue);
  * Frees a queue in any state, with what waits in it; a window that is out must not be used any more, nor what was shown.
  * What moved to a collector stays there. From an allocator's function during a call on the queue: it is gone when that
  * call returns. NULL does nothing.
+ *
+ * Threads: one at a time for each queue.
  */
 void brimful_queue_free(struct brimful_queue *queue);
 

@@ -79,6 +79,8 @@ unsafe fn count(buffer: *const brimful_buffer, of: impl FnOnce(&Buffer) -> usize
 }
 
 /// Its length in bytes. 0 for NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_length(buffer: *const brimful_buffer) -> usize {
     // SAFETY: the conventions: a handle is one that is held, or NULL.
@@ -86,6 +88,8 @@ pub unsafe extern "C" fn brimful_buffer_length(buffer: *const brimful_buffer) ->
 }
 
 /// 1 when the body had more bytes than the limit and was cut there (BRIMFUL_TRUNCATE), else 0. 0 for NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_truncated(buffer: *const brimful_buffer) -> i32 {
     guard::catch(0, || {
@@ -96,7 +100,11 @@ pub unsafe extern "C" fn brimful_buffer_truncated(buffer: *const brimful_buffer)
 
 /// Fills *info with the numbers of the body that the buffer holds.
 ///
-/// BRIMFUL_OK. BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_info(buffer: *const brimful_buffer, info: *mut brimful_info) -> brimful_status {
     guard::status(|| {
@@ -109,6 +117,8 @@ pub unsafe extern "C" fn brimful_buffer_info(buffer: *const brimful_buffer, info
 }
 
 /// In how many pieces it lies; 0 for the empty buffer and for NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_segment_count(buffer: *const brimful_buffer) -> usize {
     // SAFETY: the conventions: a handle is one that is held, or NULL.
@@ -118,6 +128,8 @@ pub unsafe extern "C" fn brimful_buffer_segment_count(buffer: *const brimful_buf
 /// Shows it where it lies, without a copy: fills segments[0 .. capacity] with the pieces from number `first` on, in
 /// order, and returns how many were filled; 0 beyond the last, and for NULL. The pieces must not be written to and are
 /// valid until the last release of the buffer.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_segments(
     buffer: *const brimful_buffer,
@@ -138,9 +150,14 @@ pub unsafe extern "C" fn brimful_buffer_segments(
 /// and that copy is kept with the buffer. Pieces that were shown before stay valid. options.padding zero bytes follow,
 /// but not behind a slice.
 ///
-/// BRIMFUL_OK; for the empty buffer *data is not NULL, but nothing may be read there. BRIMFUL_ERR_NO_MEMORY,
-/// BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed. BRIMFUL_ERR_INVALID: an argument is NULL.
-/// BRIMFUL_ERR_PANIC. After an error *data is NULL and *length 0.
+/// - BRIMFUL_OK: shown; for the empty buffer *data is not NULL, but nothing may be read there.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory to copy it together; nothing changed.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *data is NULL and *length 0.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_data(
     buffer: *const brimful_buffer,
@@ -162,6 +179,8 @@ pub unsafe extern "C" fn brimful_buffer_data(
 
 /// Copies bytes from `offset` on, at most `length` of them, to `target`, and returns how many: fewer at the end, 0
 /// beyond it, and for NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_copy(
     buffer: *const brimful_buffer,
@@ -185,9 +204,15 @@ pub unsafe extern "C" fn brimful_buffer_copy(
 /// Copies it into memory of exactly its length, from `allocator`, or malloc where that is NULL. The buffer stays as it
 /// is and is still to be released.
 ///
-/// BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too.
-/// BRIMFUL_ERR_NO_MEMORY. BRIMFUL_ERR_INVALID: an argument but allocator is NULL, or the allocator's struct_size cannot
-/// be or a function that must be there is missing. BRIMFUL_ERR_PANIC. After an error *data is NULL and *length 0.
+/// - BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_INVALID: an argument but allocator is NULL, or the allocator's struct_size cannot be or a function
+///   that must be there is missing.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *data is NULL and *length 0.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_to_exact(
     buffer: *const brimful_buffer,
@@ -213,9 +238,14 @@ pub unsafe extern "C" fn brimful_buffer_to_exact(
 /// slice counts as a holder of all of that memory, so the buffer it was cut from may be released first; see
 /// brimful_buffer_detach where a small slice would keep a large body. A slice of a slice holds the same memory, no chain.
 ///
-/// BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
-/// BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer. BRIMFUL_ERR_NO_MEMORY: no memory for
-/// the handle. BRIMFUL_ERR_PANIC. After an error *slice is NULL. The buffer stays as it is in every case.
+/// - BRIMFUL_OK: *slice is yours, to be given back with brimful_buffer_release; length 0 gives an empty buffer.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL, or offset + length is beyond the buffer.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory for the handle.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *slice is NULL. The buffer stays as it is in every case.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_slice(
     buffer: *const brimful_buffer,
@@ -237,8 +267,13 @@ pub unsafe extern "C" fn brimful_buffer_slice(
 /// No other thread may use the buffer during the call, and what it showed before must not be used any more; its length
 /// and its bytes are the same as before. Other holds of the same buffer see the copy too; other slices are not touched.
 ///
-/// BRIMFUL_OK. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is
-/// still valid. BRIMFUL_ERR_INVALID: buffer is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: no memory for the copy; nothing changed, and what it showed is still
+///   valid.
+/// - BRIMFUL_ERR_INVALID: buffer is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one, while no other uses the buffer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_detach(buffer: *mut brimful_buffer) -> brimful_status {
     guard::status(|| {
@@ -250,6 +285,8 @@ pub unsafe extern "C" fn brimful_buffer_detach(buffer: *mut brimful_buffer) -> b
 }
 
 /// Takes one more hold, to be given back with brimful_buffer_release, and returns buffer. NULL gives NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_retain(buffer: *mut brimful_buffer) -> *mut brimful_buffer {
     guard::catch(ptr::null_mut(), || {
@@ -263,6 +300,8 @@ pub unsafe extern "C" fn brimful_buffer_retain(buffer: *mut brimful_buffer) -> *
 
 /// Gives one hold back, on any thread. The last one gives the memory back to the pool; nothing that the buffer showed
 /// may be used any more. NULL does nothing.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_buffer_release(buffer: *mut brimful_buffer) {
     guard::catch((), || {

@@ -29,7 +29,14 @@ pub(crate) unsafe fn borrow(cancel: NonNull<brimful_cancel>) -> Borrowed<Cancel>
 
 /// Makes a cancel object, not triggered. *cancel is a hold of yours: give it back with brimful_cancel_release.
 ///
-/// BRIMFUL_OK; BRIMFUL_ERR_INVALID: cancel is NULL; BRIMFUL_ERR_NO_MEMORY. After an error *cancel is NULL.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: cancel is NULL.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *cancel is NULL.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_cancel_new(cancel: *mut *mut brimful_cancel) -> brimful_status {
     guard::status(|| {
@@ -42,6 +49,8 @@ pub unsafe extern "C" fn brimful_cancel_new(cancel: *mut *mut brimful_cancel) ->
 }
 
 /// Takes one more hold, to be given back with brimful_cancel_release, and returns cancel. NULL gives NULL.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_cancel_retain(cancel: *mut brimful_cancel) -> *mut brimful_cancel {
     guard::catch(ptr::null_mut(), || {
@@ -55,6 +64,8 @@ pub unsafe extern "C" fn brimful_cancel_retain(cancel: *mut brimful_cancel) -> *
 }
 
 /// Triggers it, from any thread, at any time, as often as you like. Nothing is waited for. NULL does nothing.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_cancel_trigger(cancel: *mut brimful_cancel) {
     guard::catch((), || {
@@ -66,6 +77,8 @@ pub unsafe extern "C" fn brimful_cancel_trigger(cancel: *mut brimful_cancel) {
 }
 
 /// Gives one hold back; after the last one the object is gone. NULL does nothing.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_cancel_release(cancel: *mut brimful_cancel) {
     guard::catch((), || {

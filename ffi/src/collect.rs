@@ -15,10 +15,12 @@ use crate::status::{BRIMFUL_ERR_STATE, BRIMFUL_OK, brimful_status};
 
 /// A source that is asked for bytes: puts at most `room` bytes at the start of `window` and says in *filled how many.
 /// *filled is 0 before the call, `room` is never 0. The answer is one of
-///   BRIMFUL_OK       *filled bytes came; with 0 bytes this is the end of the body. Few bytes are normal.
-///   BRIMFUL_PENDING  nothing more now; the call around it returns and can be made again later
-///   BRIMFUL_RETRY    interrupted; asked again at once
-///   negative         an error of your own: the call returns BRIMFUL_ERR_SOURCE and brimful_info keeps the number
+///
+/// - BRIMFUL_OK: *filled bytes came; with 0 bytes this is the end of the body. Few bytes are normal.
+/// - BRIMFUL_PENDING: nothing more now; the call around it returns and can be made again later.
+/// - BRIMFUL_RETRY: interrupted; asked again at once.
+/// - A negative number: an error of your own; the call returns BRIMFUL_ERR_SOURCE and brimful_info keeps the number.
+///
 /// and bytes may come with each of them; they count, and before what comes with them. *filled above `room`, and an
 /// answer that is none of these, is BRIMFUL_ERR_CONTRACT, and nothing of that call counts.
 ///
@@ -68,20 +70,23 @@ unsafe impl Source for Callback {
 /// Reads a whole body from `read` and gives it as a pooled buffer. pool NULL is the default pool, options NULL every
 /// default; `context` goes to the callback as it is.
 ///
-/// BRIMFUL_OK: *buffer has the body and is yours, to be given back with brimful_buffer_release; *rest is NULL.
-/// Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
-/// brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
-///   BRIMFUL_PENDING     the source has nothing now: go on with brimful_collector_read on *rest
-///   BRIMFUL_MORE        options.max_step bytes came: the same
-///   BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET   nothing changed: the same. (Where not even *rest could be had, it is
-///                       NULL and what came is gone.)
-///   BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED   the body ended; what came is to
-///                       be had with brimful_collector_take_partial on *rest
-///   BRIMFUL_ERR_STATE   it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
-///                       came; it is gone
-///   BRIMFUL_ERR_INVALID read or buffer is NULL, or an option is out of range; the source was not called
-///   BRIMFUL_ERR_PANIC   the library failed inside
+/// - BRIMFUL_OK: *buffer has the body and is yours, to be given back with brimful_buffer_release; *rest is NULL.
+/// - Anything else: *buffer is NULL, and *rest receives the collector with all that came, yours to be freed with
+///   brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+/// - BRIMFUL_PENDING: the source has nothing now: go on with brimful_collector_read on *rest.
+/// - BRIMFUL_MORE: options.max_step bytes came: the same.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed: the same. (Where not even *rest could be had, it is
+///   NULL and what came is gone.)
+/// - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended; what came is to be
+///   had with brimful_collector_take_partial on *rest.
+/// - BRIMFUL_ERR_STATE: it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL, so there was nowhere to put what
+///   came; it is gone.
+/// - BRIMFUL_ERR_INVALID: read or buffer is NULL, or an option is out of range; the source was not called.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
 /// rest may be NULL; what came before an error is then gone.
+///
+/// Threads: any; the callback is called on the same one, before this returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collect(
     pool: *mut brimful_pool,
@@ -122,12 +127,25 @@ pub unsafe extern "C" fn brimful_collect(
 /// Reads a whole body from `read` and gives it as an exact buffer: memory of exactly its length. As brimful_collect,
 /// but that options.prefer is taken as BRIMFUL_PREFER_EXACT.
 ///
-/// BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with options.allocator
-/// where one was given. For length 0 *data is not NULL and is to be freed too (an allocator was asked for 1 byte then).
-/// *rest is NULL.
-/// Anything else: *data is NULL, *length 0, and *rest is as with brimful_collect, as are the statuses. data or length
-/// NULL is BRIMFUL_ERR_INVALID. A body that is complete, for which no exact memory could be had, is in *rest too:
-/// call brimful_collector_finish_exact or brimful_collector_finish on it.
+/// - BRIMFUL_OK: *data has the *length bytes of the body and is yours, to be freed with free(), or with
+///   options.allocator where one was given. For length 0 *data is not NULL and is to be freed too (an allocator was
+///   asked for 1 byte then). *rest is NULL.
+/// - Anything else: *data is NULL, *length 0, and *rest receives the collector with all that came, yours to be freed with
+///   brimful_collector_free; it is NULL where nothing had begun (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+/// - BRIMFUL_PENDING, BRIMFUL_MORE: the source has nothing now, or options.max_step bytes came: go on with
+///   brimful_collector_read on *rest.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed: the same. Where the body is complete and only its exact
+///   memory could not be had, call brimful_collector_finish_exact or brimful_collector_finish on *rest. (Where not even
+///   *rest could be had, it is NULL and what came is gone.)
+/// - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended; what came is to be
+///   had with brimful_collector_take_partial on *rest.
+/// - BRIMFUL_ERR_STATE: it would be BRIMFUL_PENDING or BRIMFUL_MORE, and rest is NULL; what came is gone.
+/// - BRIMFUL_ERR_INVALID: read, data or length is NULL, or an option is out of range; the source was not called.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// rest may be NULL; what came before an error is then gone.
+///
+/// Threads: any; the callback is called on the same one, before this returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collect_exact(
     pool: *mut brimful_pool,
@@ -177,14 +195,22 @@ pub unsafe extern "C" fn brimful_collect_exact(
 /// for what that means. *length says how many bytes of the body lie there, on every outcome; the bytes behind them are
 /// as they were, but for what the callback itself wrote into its windows beyond what it claimed.
 ///
-/// BRIMFUL_OK: the whole body lies in target; *rest is NULL. Anything else: what came lies in target, and *rest receives
-/// the collector as with brimful_collect, with the same statuses; until it is freed, target must stay where it is. With
-/// these differences:
-///   BRIMFUL_ERR_LIMIT   the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in target.
-///                       With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1
-///   BRIMFUL_ERR_STATE   the source has nothing now, or its share is used, and rest is NULL: what came lies in target
-///   BRIMFUL_ERR_INVALID read or length is NULL, target is NULL with a capacity, capacity is beyond the address space, or
-///                       an option is out of range; the source was not called, and target not touched
+/// - BRIMFUL_OK: the whole body lies in target; *rest is NULL.
+/// - Anything else: what came lies in target, and *rest receives the collector, yours to be freed with
+///   brimful_collector_free; until then target must stay where it is. It is NULL where nothing had begun
+///   (BRIMFUL_ERR_INVALID, BRIMFUL_ERR_PANIC).
+/// - BRIMFUL_PENDING, BRIMFUL_MORE: the source has nothing now, or options.max_step bytes came: go on with
+///   brimful_collector_read on *rest.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: the same; even without *rest what came lies in target.
+/// - BRIMFUL_ERR_LIMIT: the body has more than `capacity` bytes, or than options.limit; *length bytes of it lie in
+///   target. With BRIMFUL_TRUNCATE that is BRIMFUL_OK, and brimful_info.truncated is 1.
+/// - BRIMFUL_ERR_SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body ended.
+/// - BRIMFUL_ERR_STATE: the source has nothing now, or its share is used, and rest is NULL: what came lies in target.
+/// - BRIMFUL_ERR_INVALID: read or length is NULL, target is NULL with a capacity, capacity is beyond the address space,
+///   or an option is out of range; the source was not called, and target not touched.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: any; the callback is called on the same one, before this returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collect_into(
     options: *const brimful_options,

@@ -85,8 +85,14 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, length: usize) -> Result<&'a
 
 /// Makes a collector. pool NULL is the default pool, options NULL every default. No memory for the body is taken yet.
 ///
-/// BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free. BRIMFUL_ERR_INVALID: collector is NULL or
-/// an option is out of range; BRIMFUL_ERR_NO_MEMORY. After an error *collector is NULL.
+/// - BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free.
+/// - BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *collector is NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_new(
     pool: *mut brimful_pool,
@@ -115,10 +121,16 @@ pub unsafe extern "C" fn brimful_collector_new(
 /// brimful_collector_free is all there is to do. What the library needs beside (a few bytes to see the end, such
 /// a copy) comes from the default pool. options.prefer and padding are of no matter. BRIMFUL_SCRUB does not clear target.
 ///
-/// BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it is,
-/// and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
-/// BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or an
-/// option is out of range; BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *collector is NULL.
+/// - BRIMFUL_OK: *collector is yours, to be freed with brimful_collector_free; target stays yours, must stay where it
+///   is, and nobody else may write to it until then. target may be NULL where capacity is 0: only the empty body fits.
+/// - BRIMFUL_ERR_INVALID: collector is NULL, target is NULL with a capacity, capacity is beyond the address space, or
+///   an option is out of range.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *collector is NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_new_into(
     options: *const brimful_options,
@@ -155,15 +167,19 @@ pub(crate) fn target(target: *mut c_void, capacity: usize) -> Result<NonNull<u8>
 /// goes to the callback as it is. At most options.max_window bytes are asked for at once, and never more than one byte
 /// beyond what the limit allows.
 ///
-/// BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete already
-/// the source is not called.
-/// BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
-/// BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
-/// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
-/// BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
-/// be taken with brimful_collector_take_partial.
-/// BRIMFUL_ERR_STATE: a window is out, or the body was taken. BRIMFUL_ERR_BUSY: called from inside a callback of the
-/// same collector. BRIMFUL_ERR_INVALID: collector or read is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete
+///   already the source is not called.
+/// - BRIMFUL_PENDING: the source has nothing now; what came is kept; call again later.
+/// - BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
+/// - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CONTRACT, _NO_PROGRESS, _CANCELLED: the body has failed; what came can
+///   be taken with brimful_collector_take_partial.
+/// - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+/// - BRIMFUL_ERR_BUSY: called from inside a callback of the same collector.
+/// - BRIMFUL_ERR_INVALID: collector or read is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_read(
     collector: *mut brimful_collector,
@@ -179,19 +195,33 @@ pub unsafe extern "C" fn brimful_collector_read(
 
 /// Reads with read(2) from a file descriptor, which stays yours, until the body is complete, nothing more is there now,
 /// or an error ends the body. As brimful_collector_read, with these answers of the system:
-///   0 bytes     the end of the body
-///   EAGAIN      BRIMFUL_PENDING: the descriptor does not block and has nothing now; call again when it is readable.
-///               Nothing is lost, and what came costs nothing again
-///   EINTR       the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler,
-///               or a thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS
-///   any other   BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken
+///
+/// - 0 bytes: the end of the body.
+/// - EAGAIN: BRIMFUL_PENDING; the descriptor does not block and has nothing now; call again when it is readable. Nothing
+///   is lost, and what came costs nothing again.
+/// - EINTR: the read is made again, unless options.cancel was triggered: BRIMFUL_ERR_CANCELLED. So a signal handler, or a
+///   thread that sends a signal after triggering, ends a read that blocks. It is never BRIMFUL_ERR_NO_PROGRESS.
+/// - Any other: BRIMFUL_ERR_SOURCE, with brimful_info.source_error as -errno; what came can be taken.
 ///
 /// A descriptor that blocks is waited for. What a regular file has from where it stands to its end serves as
 /// options.size_hint where neither that nor a length is given and nothing has come yet: only advice, since files grow
 /// and shrink. At most options.max_window bytes are asked for at once, never a byte beyond an announced length with
 /// BRIMFUL_END_LENGTH, and at most one beyond the limit: what follows stays in the descriptor.
 ///
-/// Statuses and what they leave are those of brimful_collector_read. BRIMFUL_ERR_INVALID: collector is NULL.
+/// - BRIMFUL_OK: the body is complete; call brimful_collector_finish or _finish_exact. On a body that is complete
+///   already the descriptor is not read.
+/// - BRIMFUL_PENDING: nothing is there now; what came is kept; call again later.
+/// - BRIMFUL_MORE: options.max_step bytes came in this call, and no more was asked for; call again when it is its turn.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed; call again later, or take what came.
+/// - BRIMFUL_ERR_LIMIT, _SHORT, _LONG, _SOURCE, _CANCELLED: the body has failed; what came can be taken with
+///   brimful_collector_take_partial.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+/// - BRIMFUL_ERR_BUSY: called from inside a callback of the same collector.
+/// - BRIMFUL_ERR_INVALID: collector is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_read_fd(collector: *mut brimful_collector, fd: i32) -> brimful_status {
     guard::status(|| {
@@ -241,10 +271,18 @@ pub(crate) fn status_of(progress: Progress) -> brimful_status {
 /// Calling again before the commit gives the same window. The memory is write-only, as a callback's window is, and
 /// must not be used after the commit.
 ///
-/// BRIMFUL_OK: a window is out. BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
-/// BRIMFUL_ERR_LIMIT: the announced length is above the limit; the body has failed. BRIMFUL_ERR_STATE: the body is
-/// complete or was taken. The error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is
-/// NULL. BRIMFUL_ERR_PANIC. After an error *window is NULL and *room 0.
+/// - BRIMFUL_OK: a window is out.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
+/// - BRIMFUL_ERR_LIMIT: the announced length is above the limit; the body has failed.
+/// - BRIMFUL_ERR_STATE: the body is complete or was taken.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *window is NULL and *room 0.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_reserve(
     collector: *mut brimful_collector,
@@ -267,10 +305,16 @@ pub unsafe extern "C" fn brimful_collector_reserve(
 /// Takes the window back with its first `filled` bytes filled, which must all have been written. 0 means that nothing
 /// came, and is not the end: that is brimful_collector_end. Ask brimful_collector_is_complete whether more is wanted.
 ///
-/// BRIMFUL_OK: they count. BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts and the body has
-/// failed. BRIMFUL_ERR_LIMIT, BRIMFUL_ERR_LONG: the body has failed; what it may have can be taken.
-/// BRIMFUL_ERR_STATE: no window is out. The error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID:
-/// collector is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: they count.
+/// - BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts and the body has failed.
+/// - BRIMFUL_ERR_LIMIT, BRIMFUL_ERR_LONG: the body has failed; what it may have can be taken.
+/// - BRIMFUL_ERR_STATE: no window is out.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: collector is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_commit(collector: *mut brimful_collector, filled: usize) -> brimful_status {
     guard::status(|| {
@@ -287,11 +331,17 @@ pub unsafe extern "C" fn brimful_collector_commit(collector: *mut brimful_collec
 /// of announced length takes only what it lacks, and *taken says how much; the rest (the head of the next value)
 /// stays yours and is no error.
 ///
-/// BRIMFUL_OK: the bytes were taken (with BRIMFUL_TRUNCATE, those beyond the limit are accepted and dropped).
-/// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call may be made again. BRIMFUL_ERR_STATE: a
-/// window is out, or the body is complete without a length, or was taken. The error of a body that has failed.
-/// BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: collector is NULL, data is NULL with a length, or the length is beyond the
-/// address space. BRIMFUL_ERR_PANIC. After an error *taken is 0.
+/// - BRIMFUL_OK: the bytes were taken (with BRIMFUL_TRUNCATE, those beyond the limit are accepted and dropped).
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call may be made again.
+/// - BRIMFUL_ERR_STATE: a window is out, or the body is complete without a length, or was taken.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: collector is NULL, data is NULL with a length, or the length is beyond the address space.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *taken is 0.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_write(
     collector: *mut brimful_collector,
@@ -316,10 +366,16 @@ pub unsafe extern "C" fn brimful_collector_write(
 
 /// Says that the body ends here, for bodies that are written or committed.
 ///
-/// BRIMFUL_OK: the body is complete (it may have been so already). BRIMFUL_ERR_SHORT: fewer bytes came than were
-/// announced; the body has failed, and they can be taken. BRIMFUL_ERR_LIMIT: the announced length is above the limit.
-/// BRIMFUL_ERR_STATE: a window is out, or the body was taken. The error of a body that has failed. BRIMFUL_ERR_BUSY.
-/// BRIMFUL_ERR_INVALID: collector is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: the body is complete (it may have been so already).
+/// - BRIMFUL_ERR_SHORT: fewer bytes came than were announced; the body has failed, and they can be taken.
+/// - BRIMFUL_ERR_LIMIT: the announced length is above the limit.
+/// - BRIMFUL_ERR_STATE: a window is out, or the body was taken.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: collector is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_end(collector: *mut brimful_collector) -> brimful_status {
     guard::status(|| {
@@ -331,6 +387,8 @@ pub unsafe extern "C" fn brimful_collector_end(collector: *mut brimful_collector
 
 /// Copies bytes of what has arrived so far, from `offset` on, at most `length` of them, to `target`, and returns how
 /// many. 0 beyond what has arrived, after the body was taken, from inside a callback, and for NULL. Changes nothing.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_copy(
     collector: *const brimful_collector,
@@ -359,6 +417,8 @@ pub unsafe extern "C" fn brimful_collector_copy(
 /// be written to, and are valid until the next call that feeds, takes, resets or frees the collector begins; nor may they
 /// be given to that call.
 /// 0 after the body was taken, from inside a callback, and for NULL. Changes nothing.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_segments(
     collector: *const brimful_collector,
@@ -380,6 +440,8 @@ pub unsafe extern "C" fn brimful_collector_segments(
 /// 1 when the body is complete or was taken, 0 when more is wanted; the error, which is negative, of a body that has
 /// failed, so that a loop until it is not 0 ends. BRIMFUL_ERR_BUSY, BRIMFUL_ERR_INVALID for NULL, BRIMFUL_ERR_PANIC.
 /// Changes nothing.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_is_complete(collector: *const brimful_collector) -> i32 {
     guard::status(|| {
@@ -390,10 +452,17 @@ pub unsafe extern "C" fn brimful_collector_is_complete(collector: *const brimful
 
 /// Takes the complete body as a pooled buffer. Copies nothing.
 ///
-/// BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
-/// BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed. BRIMFUL_ERR_NO_MEMORY: nothing changed. The
-/// error of a body that has failed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
+/// - BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed.
+/// - BRIMFUL_ERR_NO_MEMORY: nothing changed.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
 /// After an error *buffer is NULL.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_finish(
     collector: *mut brimful_collector,
@@ -415,11 +484,18 @@ pub unsafe extern "C" fn brimful_collector_finish(
 /// Takes the complete body as an exact buffer, memory of exactly its length from options.allocator or malloc. Copies
 /// nothing where the length was known and BRIMFUL_PREFER_EXACT given; else the body is copied once at most.
 ///
-/// BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too;
-/// the collector is taken. BRIMFUL_ERR_NO_MEMORY: nothing changed; call again, or brimful_collector_finish.
-/// BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed. The error of a body that has failed.
-/// BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. After an error *data is NULL and
-/// *length 0.
+/// - BRIMFUL_OK: *data has *length bytes and is yours, to be freed with free() or your own allocator, for length 0 too;
+///   the collector is taken.
+/// - BRIMFUL_ERR_NO_MEMORY: nothing changed; call again, or brimful_collector_finish.
+/// - BRIMFUL_ERR_STATE: it is not complete, or was taken; nothing changed.
+/// - The body's own error: it had failed before.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *data is NULL and *length 0.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_finish_exact(
     collector: *mut brimful_collector,
@@ -441,10 +517,16 @@ pub unsafe extern "C" fn brimful_collector_finish_exact(
 
 /// Takes what has arrived, complete or not, as a pooled buffer: after any error, and also while the body is open.
 ///
-/// BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
-/// BRIMFUL_ERR_STATE: a window is out, or it was taken already; nothing changed. BRIMFUL_ERR_NO_MEMORY: nothing
-/// changed. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. After an error *buffer is
-/// NULL.
+/// - BRIMFUL_OK: *buffer is yours, to be given back with brimful_buffer_release; the collector is taken.
+/// - BRIMFUL_ERR_STATE: a window is out, or it was taken already; nothing changed.
+/// - BRIMFUL_ERR_NO_MEMORY: nothing changed.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same collector, by its callback or allocator.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *buffer is NULL.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_take_partial(
     collector: *mut brimful_collector,
@@ -466,8 +548,13 @@ pub unsafe extern "C" fn brimful_collector_take_partial(
 /// Begins a new body with the same collector, whatever state it is in; what had come and was not taken is dropped.
 /// options NULL is the same options again. Its numbers begin anew; a cancel object that was triggered stays so.
 ///
-/// BRIMFUL_OK: it is open. BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range; BRIMFUL_ERR_NO_MEMORY;
-/// BRIMFUL_ERR_BUSY: nothing changed. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: it is open.
+/// - BRIMFUL_ERR_INVALID: collector is NULL or an option is out of range.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_BUSY: nothing changed.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_reset(
     collector: *mut brimful_collector,
@@ -488,8 +575,12 @@ pub unsafe extern "C" fn brimful_collector_reset(
 
 /// Fills *info with the body's numbers. Works in every state, from inside a callback too.
 ///
-/// BRIMFUL_OK. BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
-/// BRIMFUL_ERR_BUSY: from inside an allocator's function during a call on the same collector. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL or info->struct_size cannot be; nothing was written.
+/// - BRIMFUL_ERR_BUSY: from inside an allocator's function during a call on the same collector.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_info(
     collector: *const brimful_collector,
@@ -508,6 +599,8 @@ pub unsafe extern "C" fn brimful_collector_info(
 /// Frees a collector in any state, with what was not taken. Buffers that were taken stay valid. From inside its own
 /// callback: the call around the callback goes on, returns its own status, and the collector is gone then. NULL does
 /// nothing.
+///
+/// Threads: one at a time for each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_collector_free(collector: *mut brimful_collector) {
     guard::catch((), || {

@@ -51,7 +51,7 @@ versioned!(brimful_allocator {
 /// Frees an exact result that the default allocator made, exactly as free() does: for callers whose own free()
 /// belongs to another C library. NULL does nothing. Not for results of an allocator of your own.
 ///
-/// Any thread, any time.
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_memory_free(memory: *mut c_void) {
     // SAFETY: the conventions: an exact result of the default allocator, which is malloc, or NULL.

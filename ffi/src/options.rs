@@ -120,6 +120,8 @@ const DEFAULTS: brimful_options = brimful_options {
 /// Does what BRIMFUL_OPTIONS_INIT does, for languages without macros: puts the defaults into the first `size` bytes of
 /// *options, its struct_size included. `size` is what your own description of the struct has; what it has beyond this
 /// release becomes 0. NULL, or a size below that of struct_size itself, does nothing.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_options_init(options: *mut brimful_options, size: usize) {
     // SAFETY: the conventions: the caller gives `size` writable bytes or NULL.

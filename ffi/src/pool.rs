@@ -190,6 +190,8 @@ pub(crate) unsafe fn borrow(pool: *const brimful_pool) -> Borrowed<Pool> {
 }
 
 /// Does what BRIMFUL_POOL_OPTIONS_INIT does, for languages without macros; see brimful_options_init.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_pool_options_init(options: *mut brimful_pool_options, size: usize) {
     // SAFETY: the conventions: the caller gives `size` writable bytes or NULL.
@@ -198,8 +200,14 @@ pub unsafe extern "C" fn brimful_pool_options_init(options: *mut brimful_pool_op
 
 /// Makes a pool. options NULL is every default. *pool is yours: give it back with brimful_pool_release.
 ///
-/// BRIMFUL_OK; BRIMFUL_ERR_INVALID: pool is NULL, or an option is out of range; BRIMFUL_ERR_NO_MEMORY. After an error
-/// *pool is NULL. No block is obtained yet.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: pool is NULL, or an option is out of range.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *pool is NULL. No block is obtained yet.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_pool_new(
     options: *const brimful_pool_options,
@@ -235,6 +243,8 @@ pub unsafe extern "C" fn brimful_pool_new(
 
 /// The default pool of the process: the same one at every call, with every default. It need not be released, and
 /// releasing it does nothing. Never NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn brimful_pool_default() -> *mut brimful_pool {
     guard::catch(ptr::null_mut(), || default_handle().as_ptr())
@@ -242,7 +252,11 @@ pub extern "C" fn brimful_pool_default() -> *mut brimful_pool {
 
 /// Fills *statistics with the pool's numbers. Cheap; exact when no call on the pool is in progress.
 ///
-/// BRIMFUL_OK; BRIMFUL_ERR_INVALID: statistics is NULL or its struct_size cannot be, and nothing was written.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: statistics is NULL or its struct_size cannot be, and nothing was written.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_pool_stats(
     pool: *const brimful_pool,
@@ -259,6 +273,8 @@ pub unsafe extern "C" fn brimful_pool_stats(
 
 /// Gives memory that lies in the pool back to the system until at most `keep` bytes lie there, and returns how many
 /// bytes were given back. What bodies and buffers hold is not touched.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_pool_trim(pool: *mut brimful_pool, keep: u64) -> usize {
     guard::catch(0, || {
@@ -270,6 +286,8 @@ pub unsafe extern "C" fn brimful_pool_trim(pool: *mut brimful_pool, keep: u64) -
 
 /// Lets go of a pool: it keeps no memory any more. Buffers that are out stay valid and collectors go on; their memory
 /// goes when they do. The default pool and NULL: nothing happens.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_pool_release(pool: *mut brimful_pool) {
     guard::catch((), || {

@@ -91,8 +91,14 @@ fn answer(got: Got, count: &Out<usize>) -> brimful_status {
 /// Makes a queue in which at most `capacity` bytes wait; BRIMFUL_UNLIMITED: as many as there is memory for. pool NULL is
 /// the default pool. No memory for bytes is taken yet.
 ///
-/// BRIMFUL_OK: *queue is yours, to be freed with brimful_queue_free. BRIMFUL_ERR_INVALID: queue is NULL or capacity is 0;
-/// BRIMFUL_ERR_NO_MEMORY; BRIMFUL_ERR_PANIC. After an error *queue is NULL.
+/// - BRIMFUL_OK: *queue is yours, to be freed with brimful_queue_free.
+/// - BRIMFUL_ERR_INVALID: queue is NULL or capacity is 0.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory; nothing was made.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *queue is NULL.
+///
+/// Threads: any number at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_new(
     pool: *mut brimful_pool,
@@ -115,12 +121,20 @@ pub unsafe extern "C" fn brimful_queue_new(
 /// Copies bytes at `data` to the tail, as many as the capacity has room for; *written says how many. data may be NULL where
 /// length is 0.
 ///
-/// BRIMFUL_OK: all `length` bytes were taken. BRIMFUL_PENDING: the queue is full now; the first *written bytes were taken,
-/// the rest stays yours: write it once the reader has made room.
-/// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call, or one with fewer bytes, may be made
-/// again. BRIMFUL_ERR_STATE: the queue was ended, or a window is out. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or
-/// written is NULL, data is NULL with a length, or the length is beyond the address space. BRIMFUL_ERR_PANIC. After an
-/// error *written is 0.
+/// - BRIMFUL_OK: all `length` bytes were taken.
+/// - BRIMFUL_PENDING: the queue is full now; the first *written bytes were taken, the rest stays yours: write it once
+///   the reader has made room.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing was taken; the same call, or one with fewer bytes, may be made
+///   again.
+/// - BRIMFUL_ERR_STATE: the queue was ended, or a window is out.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: queue or written is NULL, data is NULL with a length, or the length is beyond the address
+///   space.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *written is 0.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_write(
     queue: *mut brimful_queue,
@@ -145,10 +159,17 @@ pub unsafe extern "C" fn brimful_queue_write(
 /// 4096 unless the capacity has room for less. Calling again before the commit gives the same window. The memory is
 /// write-only, as a callback's window is, and must not be used after the commit. The reader may go on meanwhile.
 ///
-/// BRIMFUL_OK: a window is out. BRIMFUL_PENDING: the queue is full now, and no window is out.
-/// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again. BRIMFUL_ERR_STATE: the queue was
-/// ended. BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless it is BRIMFUL_OK, *window
-/// is NULL and *room 0.
+/// - BRIMFUL_OK: a window is out.
+/// - BRIMFUL_PENDING: the queue is full now, and no window is out.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing changed, may be called again.
+/// - BRIMFUL_ERR_STATE: the queue was ended.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Unless it is BRIMFUL_OK, *window is NULL and *room 0.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_reserve(
     queue: *mut brimful_queue,
@@ -173,9 +194,15 @@ pub unsafe extern "C" fn brimful_queue_reserve(
 /// Takes the window back with its first `filled` bytes filled, which must all have been written. 0 means that nothing
 /// came, and is not the end: that is brimful_queue_end.
 ///
-/// BRIMFUL_OK: they wait to be read. BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts, and the queue
-/// has ended with this error for its reader too. BRIMFUL_ERR_STATE: no window is out. BRIMFUL_ERR_BUSY.
-/// BRIMFUL_ERR_INVALID: queue is NULL. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: they wait to be read.
+/// - BRIMFUL_ERR_CONTRACT: more than the window's room; nothing of it counts, and the queue has ended with this error
+///   for its reader too.
+/// - BRIMFUL_ERR_STATE: no window is out.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: queue is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_commit(queue: *mut brimful_queue, filled: usize) -> brimful_status {
     guard::status(|| {
@@ -188,8 +215,13 @@ pub unsafe extern "C" fn brimful_queue_commit(queue: *mut brimful_queue, filled:
 /// Says that no more will come. The reader sees it after the last byte, and again at each later call: with `status`
 /// BRIMFUL_OK as the end, with a negative one as that very number, which may be one of yours.
 ///
-/// BRIMFUL_OK. BRIMFUL_ERR_STATE: the queue was ended before, or a window is out; nothing changed. BRIMFUL_ERR_BUSY.
-/// BRIMFUL_ERR_INVALID: queue is NULL or status is above 0. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_STATE: the queue was ended before, or a window is out; nothing changed.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: queue is NULL or status is above 0.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_end(queue: *mut brimful_queue, status: brimful_status) -> brimful_status {
     guard::status(|| {
@@ -202,10 +234,17 @@ pub unsafe extern "C" fn brimful_queue_end(queue: *mut brimful_queue, status: br
 /// Copies bytes from the head to `target`, as many as wait and it has room for; they leave the queue. target may be NULL
 /// where capacity is 0.
 ///
-/// BRIMFUL_OK: *length bytes were read; with 0 bytes this is the end. BRIMFUL_PENDING: none waits now. BRIMFUL_MORE:
-/// bytes wait, but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read.
-/// BRIMFUL_ERR_BUSY. BRIMFUL_ERR_INVALID: queue or length is NULL, or target is NULL with a capacity. BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: *length bytes were read; with 0 bytes this is the end.
+/// - BRIMFUL_PENDING: none waits now.
+/// - BRIMFUL_MORE: bytes wait, but capacity is 0.
+/// - A negative status that the producer gave to brimful_queue_end, once all was read.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: queue or length is NULL, or target is NULL with a capacity.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
 /// Unless bytes were read, *length is 0.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_read(
     queue: *mut brimful_queue,
@@ -234,10 +273,17 @@ pub unsafe extern "C" fn brimful_queue_read(
 /// brimful_queue_read, _skip, _move or _free is called, whatever the producer does meanwhile. slices may be NULL where
 /// capacity is 0. Nothing leaves the queue: see brimful_queue_skip.
 ///
-/// BRIMFUL_OK: *count pieces; with 0 pieces this is the end. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait,
-/// but capacity is 0. A negative status that the producer gave to brimful_queue_end, once all was read. BRIMFUL_ERR_BUSY.
-/// BRIMFUL_ERR_INVALID: queue or count is NULL, or slices is NULL with a capacity. BRIMFUL_ERR_PANIC. Unless pieces were
-/// shown, *count is 0.
+/// - BRIMFUL_OK: *count pieces; with 0 pieces this is the end.
+/// - BRIMFUL_PENDING: no byte waits now.
+/// - BRIMFUL_MORE: bytes wait, but capacity is 0.
+/// - A negative status that the producer gave to brimful_queue_end, once all was read.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_INVALID: queue or count is NULL, or slices is NULL with a capacity.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Unless pieces were shown, *count is 0.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_peek(
     queue: *const brimful_queue,
@@ -264,8 +310,12 @@ pub unsafe extern "C" fn brimful_queue_peek(
 
 /// Drops `length` bytes from the head, after they were looked at with brimful_queue_peek or because nobody wants them.
 ///
-/// BRIMFUL_OK. BRIMFUL_ERR_INVALID: queue is NULL or fewer bytes wait; nothing was dropped. BRIMFUL_ERR_BUSY.
-/// BRIMFUL_ERR_PANIC.
+/// - BRIMFUL_OK: done.
+/// - BRIMFUL_ERR_INVALID: queue is NULL or fewer bytes wait; nothing was dropped.
+/// - BRIMFUL_ERR_BUSY: from inside a call on the same queue.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_skip(queue: *mut brimful_queue, length: usize) -> brimful_status {
     guard::status(|| {
@@ -284,17 +334,26 @@ pub unsafe extern "C" fn brimful_queue_skip(queue: *mut brimful_queue, length: u
 /// in an exact result of known length, in a target of yours, in another pool. Such copying is the bytes' landing, and not
 /// brimful_info.copied. Moved blocks stay charged to the pool's budget.
 ///
-/// BRIMFUL_OK: *taken bytes left the queue and are in the body (or dropped, beyond the limit with BRIMFUL_TRUNCATE); with
-/// 0 bytes this is the end of the queue. BRIMFUL_PENDING: no byte waits now. BRIMFUL_MORE: bytes wait, but the
-/// collector is complete and takes none. A negative status that the producer gave to brimful_queue_end, once all was
-/// read; the collector is as it was then, and its partial can be taken.
-/// BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing moved; call again. Where memory runs out after some bytes have moved,
-/// that is BRIMFUL_OK with these.
-/// BRIMFUL_ERR_LIMIT: the body has failed; what it may have is in it and has left the queue (brimful_queue_length tells),
-/// what is beyond the limit stays. The error of a body that has failed, and BRIMFUL_ERR_STATE: the collector's window is
-/// out, its body is complete without a length, or was taken; the queue is as it was. brimful_collector_is_complete tells
-/// such an error from the producer's. BRIMFUL_ERR_BUSY: a call is inside the queue or the collector.
-/// BRIMFUL_ERR_INVALID: an argument is NULL. BRIMFUL_ERR_PANIC. Unless bytes moved, *taken is 0.
+/// - BRIMFUL_OK: *taken bytes left the queue and are in the body (or dropped, beyond the limit with BRIMFUL_TRUNCATE);
+///   with 0 bytes this is the end of the queue.
+/// - BRIMFUL_PENDING: no byte waits now.
+/// - BRIMFUL_MORE: bytes wait, but the collector is complete and takes none.
+/// - A negative status that the producer gave to brimful_queue_end, once all was read; the collector is as it was then,
+///   and its partial can be taken.
+/// - BRIMFUL_ERR_NO_MEMORY, BRIMFUL_ERR_BUDGET: nothing moved; call again. Where memory runs out after some bytes have
+///   moved, that is BRIMFUL_OK with these.
+/// - BRIMFUL_ERR_LIMIT: the body has failed; what it may have is in it and has left the queue (brimful_queue_length
+///   tells), what is beyond the limit stays.
+/// - The error of a body that has failed, and BRIMFUL_ERR_STATE: the collector's window is out, its body is complete
+///   without a length, or was taken; the queue is as it was. brimful_collector_is_complete tells such an error from the
+///   producer's.
+/// - BRIMFUL_ERR_BUSY: a call is inside the queue or the collector.
+/// - BRIMFUL_ERR_INVALID: an argument is NULL.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// Unless bytes moved, *taken is 0.
+///
+/// Threads: one at a time for each queue and each collector.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_move(
     queue: *mut brimful_queue,
@@ -315,6 +374,8 @@ pub unsafe extern "C" fn brimful_queue_move(
 }
 
 /// How many bytes wait, at no cost. 0 for NULL and while a call is inside.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_length(queue: *const brimful_queue) -> u64 {
     guard::catch(0, || {
@@ -326,6 +387,8 @@ pub unsafe extern "C" fn brimful_queue_length(queue: *const brimful_queue) -> u6
 /// Frees a queue in any state, with what waits in it; a window that is out must not be used any more, nor what was shown.
 /// What moved to a collector stays there. From an allocator's function during a call on the queue: it is gone when that
 /// call returns. NULL does nothing.
+///
+/// Threads: one at a time for each queue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn brimful_queue_free(queue: *mut brimful_queue) {
     guard::catch((), || {

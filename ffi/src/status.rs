@@ -61,7 +61,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
 
 /// The name of a status, in small letters: "limit" for BRIMFUL_ERR_LIMIT, "unknown" for a number that is none.
 ///
-/// Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+/// Never NULL. The text lives as long as the library; do not free it.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn brimful_status_name(status: brimful_status) -> *const c_char {
     guard::catch(c"panic".as_ptr(), || status_name(status).as_ptr())
@@ -69,13 +71,17 @@ pub extern "C" fn brimful_status_name(status: brimful_status) -> *const c_char {
 
 /// One English sentence on what a status means and what can be done now.
 ///
-/// Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+/// Never NULL. The text lives as long as the library; do not free it.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn brimful_status_text(status: brimful_status) -> *const c_char {
     guard::catch(c"The library failed inside.".as_ptr(), || status_text(status).as_ptr())
 }
 
 /// BRIMFUL_VERSION_NUMBER of the library that runs, which may be newer than the header that was compiled with.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn brimful_version_number() -> u32 {
     BRIMFUL_VERSION_NUMBER
@@ -83,7 +89,9 @@ pub extern "C" fn brimful_version_number() -> u32 {
 
 /// The release of the library that runs, for example "0.1.0".
 ///
-/// Never NULL. The text lives as long as the library; do not free it. Any thread, any time.
+/// Never NULL. The text lives as long as the library; do not free it.
+///
+/// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn brimful_version() -> *const c_char {
     VERSION.as_ptr().cast()

@@ -148,6 +148,74 @@ fn every_function_type_field_and_macro_has_a_comment_before_it() {
     }
 }
 
+/// The functions of the header, each with its comment.
+fn functions(header: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut rest = &header[header.find("extern \"C\" {").expect("declarations")..];
+    while let Some(at) = rest.find("/**") {
+        let (comment, after) = rest[at..].split_once("*/").expect("its end");
+        let (declaration, after) = after.split_once(';').expect("its end");
+        found.push((declaration.trim(), comment));
+        rest = after;
+    }
+    found
+}
+
+/// Whether the comment's list of outcomes has the status.
+fn lists(comment: &str, status: &str) -> bool {
+    comment
+        .lines()
+        .filter_map(|line| line.strip_prefix(" * - BRIMFUL_"))
+        .filter_map(|line| line.split_once(':'))
+        .any(|(statuses, _)| {
+            statuses
+                .split(", ")
+                .any(|name| name.trim_start_matches("BRIMFUL_") == status)
+        })
+}
+
+#[test]
+fn each_function_lists_what_it_answers_and_says_on_which_threads() {
+    let header = read(header_path());
+    let functions = functions(&header);
+    let exported = read(crate_root().join("exports.txt"));
+    assert_eq!(functions.len(), exported.lines().count());
+    for (declaration, comment) in functions {
+        assert!(comment.contains("\n * Threads: "), "{declaration}");
+        if declaration.starts_with("brimful_status ") {
+            for status in ["OK", "ERR_INVALID", "ERR_PANIC"] {
+                assert!(lists(comment, status), "{status} of {declaration}");
+            }
+        }
+        if declaration.contains("brimful_read_fn") {
+            assert!(
+                lists(comment, "PENDING") && lists(comment, "ERR_LIMIT"),
+                "{declaration}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_field_has_a_comment_before_it() {
+    let header = read(header_path());
+    let mut fields = 0;
+    for structure in header.split("typedef struct ").skip(1).filter_map(|rest| {
+        let (head, body) = rest.split_once('{')?;
+        (!head.contains(';')).then(|| body.split_once("\n}").expect("its end").0)
+    }) {
+        let mut documented = false;
+        for line in structure.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if line.ends_with(';') && !line.starts_with('*') {
+                assert!(documented, "no comment before the field {line}");
+                fields += 1;
+            }
+            documented = line.ends_with("*/");
+        }
+    }
+    assert!(fields > 60, "{fields}");
+}
+
 #[test]
 fn each_type_ends_its_comment_with_its_thread_rule_and_its_lifetime_rule() {
     let header = read(header_path());
