@@ -40,7 +40,7 @@ test: build/tools.done build/python.done build/node.done build/c.done rust  ## R
 vectors: build/tools.done build/python.done build/node.done build/c.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
 	$(VENV)/python tests/suite.py vectors "$(abspath $(VECTORS))"
 
-check: build/tools.done build/python.done build/types.done guards docs  ## Formatting, lints, header and binary interface, reference, type stubs, guards
+check: build/tools.done build/python.done build/types.done guards  ## Formatting, lints, header and binary interface, reference, type stubs, guards
 	cargo fmt --all -- --check
 	cargo clippy --workspace -- -D warnings
 	cargo clippy --workspace --tests --examples -- -D warnings

@@ -82,7 +82,7 @@ def says_what_it_should(program: Path, libraries: Path | None = None) -> None:
 
 
 def static(flags: list[str]) -> list[str]:
-    """As README says: the archive by its file name, since a linker prefers the shared library."""
+    """The archive by its file name, since a linker prefers the shared library."""
     return [flag.replace("-lbrimful", "-l:libbrimful.a") for flag in flags]
 
 
@@ -101,6 +101,25 @@ def by_pkg_config(tree: Path, folder: Path, language: str, kind: str, lto: str, 
 @pytest.mark.parametrize("language", COMPILERS)
 def test_pkg_config_finds_it(tree, folder, language, kind, lto):
     by_pkg_config(tree, folder, language, kind, lto)
+
+
+def test_a_program_without_any_shared_library_is_possible(tree, folder):
+    """As docs/packaging.md says."""
+    flags = [f"-I{tree / 'include'}", f"-L{tree / 'lib'}", "-l:libbrimful.a", "-lgcc_eh"]
+    run(["gcc", "-static", "program.c", *flags, "-o", "program"], cwd=folder)
+    assert "NEEDED" not in run(["readelf", "--dynamic", folder / "program"])
+    says_what_it_should(folder / "program")
+
+
+def test_the_commands_of_the_readme_build_a_program(tree, folder):
+    need("pkg-config")
+    commands = re.findall(r"^    (cc program\.c .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(commands) == 2
+    environment = os.environ | {"PKG_CONFIG_PATH": str(tree / "lib/pkgconfig")}
+    for command, shared in zip(commands, [True, False]):
+        run(["sh", "-c", command], cwd=folder, env=environment)
+        assert linked(folder / "a.out") == shared
+        says_what_it_should(folder / "a.out", tree / "lib" if shared else None)
 
 
 def cmake(folder: Path, prefix: Path, *options: str) -> Path:
