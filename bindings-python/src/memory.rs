@@ -97,7 +97,8 @@ unsafe impl Memory for BytesMemory {
         Python::try_attach(|_py| {
             // Not _PyBytes_Resize, which does the same but frees the object where no memory is to be had (E30).
             // SAFETY: attached; the object is one allocation of the interpreter's, as large as this, that nobody else has.
-            let (moved, cost) = unsafe { OBJECTS.resize(object, from, to) }?;
+            let (moved, mut cost) = unsafe { OBJECTS.resize(object, from, to) }?;
+            cost.copied = cost.copied.min(raw.capacity as u64); // the header is no byte of the body
             // SAFETY: the header moved along, and the payload with its NUL ends where the allocation does.
             unsafe {
                 (*moved.cast::<ffi::PyVarObject>().as_ptr()).ob_size = length;
