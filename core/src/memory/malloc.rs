@@ -85,7 +85,10 @@ impl Calls {
     }
 }
 
-/// The whole mapping of a piece that malloc gave, where it has one of its own: glibc says so in the size word before it.
+/// The whole mapping of a piece that malloc gave, where it has one of its own. glibc says so by where the piece lies in a
+/// page and by how much of it may be used: two words less than whole pages. Of heap memory, of which one word less than
+/// a multiple of 16 may be used, that can never be said; of another malloc it could be, and then advice goes astray, which
+/// changes no byte.
 ///
 /// # Safety
 /// `pointer` came from this process' malloc or realloc, for `size` bytes at least, and is alive.
@@ -94,18 +97,14 @@ unsafe fn own_mapping(pointer: NonNull<u8>, size: usize) -> Option<(NonNull<u8>,
     {
         /// Where the pointer lies in a page if the chunk is a mapping of its own: behind two size words.
         const PHASE: usize = 16;
-        /// The bit of the size word that says so (`IS_MMAPPED`), among the three lowest, which are flags.
-        const IS_MAPPED: usize = 2;
         if pointer.addr().get() % super::PAGE != PHASE {
             return None;
         }
-        // To the compiler nothing lies before what malloc gave, so the words are read by address, where it cannot look.
-        let words = core::hint::black_box(pointer.as_ptr().expose_provenance() - PHASE);
-        // SAFETY: by the phase the words lie in the same page as the pointer, which is mapped whatever malloc this is.
-        let [before, word] = unsafe { core::ptr::with_exposed_provenance::<[usize; 2]>(words).read_volatile() };
-        let length = word & !7;
-        let is_own = before == 0 && word & 7 == IS_MAPPED && length >= size + PHASE && length % super::PAGE == 0;
-        // SAFETY: in the same page, as above.
+        // Asked for and not read from the word before the piece, which valgrind would call an invalid read.
+        // SAFETY: the piece is malloc's and alive.
+        let length = unsafe { libc::malloc_usable_size(pointer.as_ptr().cast()) } + PHASE;
+        let is_own = length >= size + PHASE && length % super::PAGE == 0;
+        // SAFETY: in the same page, by its phase.
         is_own.then(|| (unsafe { pointer.sub(PHASE) }, length))
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
