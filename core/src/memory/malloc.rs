@@ -103,7 +103,7 @@ unsafe fn own_mapping(pointer: NonNull<u8>, size: usize) -> Option<(NonNull<u8>,
         // Asked for and not read from the word before the piece, which valgrind would call an invalid read.
         // SAFETY: the piece is malloc's and alive.
         let length = unsafe { libc::malloc_usable_size(pointer.as_ptr().cast()) } + PHASE;
-        let is_own = length >= size + PHASE && length % super::PAGE == 0;
+        let is_own = length >= size + PHASE && length.is_multiple_of(super::PAGE);
         // SAFETY: in the same page, by its phase.
         is_own.then(|| (unsafe { pointer.sub(PHASE) }, length))
     }
