@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from support import paint
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and those that wait for it would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Handler(BaseHTTPRequestHandler):
