@@ -53,6 +53,7 @@ mod shared;
 mod source;
 mod stats;
 mod supply;
+mod text;
 
 pub use buffer::{Buffer, Exact, Quarantined};
 pub use cancel::Cancel;
@@ -67,3 +68,4 @@ pub use queue::{Got, Queue};
 pub use source::Descriptor;
 pub use source::{Answer, Flow, FromFn, FromRead, Source, Then, Window};
 pub use stats::{Info, PoolStats, State};
+pub use text::{Charset, Encoding, Fault, Faults, Measure, Segments, Text, Undecoded, Widest};

@@ -1,0 +1,245 @@
+//! Bytes to text, straight from the blocks (E41): which encoding applies (E42), what is no text in it (E43), and the
+//! text in pieces, measured, or in memory of its own. Nothing here makes one piece of the bytes first, and no outcome
+//! depends on where they are cut.
+//!
+//! ```
+//! use brimful::{Encoding, Faults, Text};
+//!
+//! let bytes: [&[u8]; 3] = [b"\xEF\xBB", b"\xBFh\xC3", b"\xA9"]; // a byte order mark, "h", "é", cut anywhere
+//! let text = Text::new(&bytes[..], None);
+//! assert_eq!(text.encoding(), Encoding::UTF_8);
+//! let mut whole = String::new();
+//! text.pieces(Faults::Strict, |piece| Ok::<(), brimful::Fault>(whole.push_str(piece)))?;
+//! assert_eq!(whole, "hé");
+//! # Ok::<(), brimful::Fault>(())
+//! ```
+
+mod charset;
+mod decoder;
+mod encoding;
+#[cfg(feature = "legacy-encodings")]
+mod legacy;
+mod measure;
+mod utf8;
+mod wide;
+mod writer;
+
+pub use charset::Charset;
+pub use encoding::Encoding;
+pub use measure::{Measure, Widest};
+
+use crate::buffer::{Buffer, Exact};
+use crate::error::Error;
+use crate::memory::MemoryRef;
+use core::fmt;
+use decoder::Decoder;
+use writer::Writer;
+
+/// After so many bytes it is known again how much text bytes make, in case that more memory is needed.
+const DECODED_AT_ONCE: usize = 64 << 10;
+
+/// What is done about bytes that are no text in the encoding (E43).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Faults {
+    /// They are an error that says where they begin.
+    Strict,
+    /// Each becomes U+FFFD, as many as the Encoding Standard says.
+    Replace,
+}
+
+/// The first bytes that are no text in the encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Where they begin: bytes from the start of the body, a byte order mark counted. For a character that is cut off
+    /// by the end this is its first byte.
+    pub offset: usize,
+    /// What they were read as.
+    pub encoding: Encoding,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (offset, name) = (self.offset, self.encoding.name());
+        write!(formatter, "the bytes from offset {offset} on are no text in {name}")
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<Fault> for Error {
+    fn from(_: Fault) -> Error {
+        Error::Encoding
+    }
+}
+
+/// Why there is no text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undecoded {
+    /// [`Error::Encoding`]: with [`Faults::Strict`] only.
+    Fault(Fault),
+    /// [`Error::NoMemory`]; nothing changed.
+    NoMemory,
+}
+
+impl From<Fault> for Undecoded {
+    fn from(fault: Fault) -> Undecoded {
+        Undecoded::Fault(fault)
+    }
+}
+
+impl From<Undecoded> for Error {
+    fn from(undecoded: Undecoded) -> Error {
+        match undecoded {
+            Undecoded::Fault(_) => Error::Encoding,
+            Undecoded::NoMemory => Error::NoMemory,
+        }
+    }
+}
+
+impl fmt::Display for Undecoded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undecoded::Fault(fault) => fault.fmt(formatter),
+            Undecoded::NoMemory => Error::NoMemory.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for Undecoded {}
+
+/// Bytes that lie in pieces, in order.
+pub trait Segments {
+    /// The pieces; each call gives the same ones. They may be empty.
+    fn segments(&self) -> impl Iterator<Item = &[u8]>;
+}
+
+impl Segments for Buffer {
+    fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        Buffer::segments(self)
+    }
+}
+
+impl Segments for [u8] {
+    fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        core::iter::once(self)
+    }
+}
+
+impl Segments for [&[u8]] {
+    fn segments(&self) -> impl Iterator<Item = &[u8]> {
+        self.iter().copied()
+    }
+}
+
+impl Buffer {
+    /// The body as text; `None`: no encoding was given (E42).
+    #[must_use]
+    pub fn text(&self, encoding: Option<Encoding>) -> Text<'_, Buffer> {
+        Text::new(self, encoding)
+    }
+}
+
+/// Bytes seen as text in an encoding. Nothing is decoded before one of its functions asks for it.
+#[derive(Debug)]
+pub struct Text<'a, S: Segments + ?Sized> {
+    bytes: &'a S,
+    encoding: Encoding,
+    /// Bytes of the byte order mark, which are no text.
+    mark: usize,
+    /// Bytes of all segments.
+    length: usize,
+}
+
+impl<'a, S: Segments + ?Sized> Text<'a, S> {
+    /// Decides which encoding applies: the one given, else that of the byte order mark, else UTF-8 (E42).
+    #[must_use]
+    pub fn new(bytes: &'a S, given: Option<Encoding>) -> Text<'a, S> {
+        let (mut head, mut filled, mut length) = ([0; encoding::LONGEST_MARK], 0, 0);
+        for segment in bytes.segments() {
+            let count = segment.len().min(head.len() - filled);
+            head[filled..filled + count].copy_from_slice(&segment[..count]);
+            filled += count;
+            length += segment.len();
+        }
+        let (encoding, mark) = Encoding::applying(given, &head[..filled]);
+        Text {
+            bytes,
+            encoding,
+            mark,
+            length,
+        }
+    }
+
+    /// The encoding that applies.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Bytes of the byte order mark at the start, which is dropped; 0 where there is none that matches.
+    #[must_use]
+    pub fn mark_length(&self) -> usize {
+        self.mark
+    }
+
+    /// The bytes behind the mark.
+    fn segments(&self) -> impl Iterator<Item = &'a [u8]> {
+        let mut skip = self.mark;
+        self.bytes.segments().map(move |segment| {
+            let skipped = skip.min(segment.len());
+            skip -= skipped;
+            &segment[skipped..]
+        })
+    }
+
+    /// Shows the text in pieces, in order, each of them whole characters and none of them empty. Well-formed UTF-8 is
+    /// shown where it lies.
+    ///
+    /// # Errors
+    /// Those of `visit`, which end it; a [`Fault`] where [`Faults::Strict`] finds one, after the pieces before it have
+    /// been shown.
+    pub fn pieces<E: From<Fault>>(
+        &self,
+        faults: Faults,
+        mut visit: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut decoder = Decoder::new(self.encoding, faults, self.mark);
+        for segment in self.segments() {
+            decoder.push(segment, &mut visit)?;
+        }
+        decoder.finish(&mut visit)
+    }
+
+    /// How long the text is in each host's units, and what the widest character needs.
+    ///
+    /// # Errors
+    /// A [`Fault`] where [`Faults::Strict`] finds one.
+    pub fn measure(&self, faults: Faults) -> Result<Measure, Fault> {
+        let mut measure = Measure::default();
+        self.pieces(faults, |piece| {
+            measure.add(piece);
+            Ok::<(), Fault>(())
+        })?;
+        Ok(measure)
+    }
+
+    /// The text as UTF-8 in this memory, of exactly its length, with `padding` zero bytes behind it that are not
+    /// counted (1 for C). One allocation where the length is that of the bytes or follows from them (UTF-8, UTF-16 and
+    /// UTF-32 without faults, ASCII in every encoding); else the memory is grown as the text turns out longer, and cut
+    /// to the text in the end.
+    ///
+    /// # Errors
+    /// [`Undecoded`]; nothing is left of the memory then.
+    pub fn to_exact(&self, faults: Faults, memory: &MemoryRef, padding: usize) -> Result<Exact, Undecoded> {
+        let length = self.length - self.mark;
+        let room = wide::utf8_length(self.encoding, self.segments()).unwrap_or(length);
+        let mut writer = Writer::new(memory, room, padding, length)?;
+        let mut decoder = Decoder::new(self.encoding, faults, self.mark);
+        for chunk in self.segments().flat_map(|segment| segment.chunks(DECODED_AT_ONCE)) {
+            decoder.push(chunk, &mut |piece: &str| writer.push(piece))?;
+            writer.consumed(chunk.len());
+        }
+        decoder.finish(&mut |piece: &str| writer.push(piece))?;
+        writer.finish()
+    }
+}

@@ -1,0 +1,125 @@
+//! UTF-8: checked where it lies, and shown from there.
+
+use super::Fault;
+use super::decoder::{Place, REPLACEMENT};
+use core::str;
+
+/// Bytes that are checked before they are shown, so that whoever copies them finds them in the cache.
+const CHECKED_AT_ONCE: usize = 16 << 10;
+
+/// The bytes of a character that is not complete yet.
+#[derive(Default)]
+pub(super) struct Utf8 {
+    begun: [u8; 4],
+    count: usize,
+}
+
+impl Utf8 {
+    /// Bytes of the character that is not complete.
+    pub(super) fn pending(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn push<E: From<Fault>>(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+        visit: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut done = self.complete(place, bytes, visit)?;
+        while done < bytes.len() {
+            let rest = &bytes[done..];
+            let chunk = &rest[..rest.len().min(CHECKED_AT_ONCE)];
+            // Cut before a character that goes on behind the chunk, so that the fast check can say yes.
+            let whole = &chunk[..chunk.len() - cut_through(chunk)];
+            if !whole.is_empty()
+                && let Ok(text) = simdutf8::basic::from_utf8(whole)
+            {
+                visit(text)?;
+                done += whole.len();
+                continue;
+            }
+            // Faults, or nothing but the beginning of a character.
+            let last = chunk.len() == rest.len();
+            let used = Utf8::slow(place, chunk, place.at + done, visit)?;
+            done += used;
+            if last && done < bytes.len() {
+                self.count = bytes.len() - done;
+                self.begun[..self.count].copy_from_slice(&bytes[done..]);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the character that the last call left, or finds that it cannot be; says how many bytes that took.
+    fn complete<E: From<Fault>>(
+        &mut self,
+        place: &Place,
+        bytes: &[u8],
+        visit: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let mut taken = 0;
+        while self.count > 0 && taken < bytes.len() {
+            self.begun[self.count] = bytes[taken];
+            match str::from_utf8(&self.begun[..=self.count]) {
+                Ok(text) => {
+                    visit(text)?;
+                    self.count = 0;
+                    taken += 1;
+                }
+                Err(error) if error.error_len().is_none() => {
+                    self.count += 1;
+                    taken += 1;
+                }
+                Err(_) => {
+                    // The new byte is none of this character's and begins the next one.
+                    place.fault(place.at + taken - self.count)?;
+                    visit(REPLACEMENT)?;
+                    self.count = 0;
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Shows a chunk with faults, which begins at offset `at`, up to a character that it cuts through; says how many
+    /// bytes that were.
+    fn slow<E: From<Fault>>(
+        place: &Place,
+        chunk: &[u8],
+        at: usize,
+        visit: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let mut done = 0;
+        for piece in chunk.utf8_chunks() {
+            if !piece.valid().is_empty() {
+                visit(piece.valid())?;
+                done += piece.valid().len();
+            }
+            let fault = piece.invalid();
+            if fault.is_empty() || (done + fault.len() == chunk.len() && is_begun(fault)) {
+                break;
+            }
+            place.fault(at + done)?;
+            visit(REPLACEMENT)?;
+            done += fault.len();
+        }
+        Ok(done)
+    }
+}
+
+/// Whether the bytes are the beginning of a character, and nothing is wrong with them but that they end.
+fn is_begun(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+}
+
+/// How many bytes at the end are the beginning of a character that lacks bytes.
+fn cut_through(bytes: &[u8]) -> usize {
+    let lacks = |(back, &byte): (usize, &u8)| match byte {
+        0xC0.. => Some(usize::from(byte.leading_ones() as usize > back + 1) * (back + 1)),
+        0x80.. => None, // one in the middle: look before it
+        _ => Some(0),
+    };
+    bytes.iter().rev().take(3).enumerate().find_map(lacks).unwrap_or(0)
+}
