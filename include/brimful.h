@@ -201,7 +201,8 @@
 #define BRIMFUL_ERR_CANCELLED (-12)
 
 /**
- * The bytes are not text in the encoding. No function of this release answers it.
+ * The bytes are not text in the encoding; the offset of the first that are not comes with it. The bytes stay as they
+ * are: they can be decoded with BRIMFUL_DECODE_REPLACE, or in another encoding.
  */
 #define BRIMFUL_ERR_ENCODING (-13)
 
@@ -315,6 +316,11 @@
  * with BRIMFUL_SCRUB in each body's options. So a source that reads its window never sees bytes of another body.
  */
 #define BRIMFUL_POOL_SCRUB 2
+
+/**
+ * For brimful_buffer_decode: what is no text becomes U+FFFD instead of an error.
+ */
+#define BRIMFUL_DECODE_REPLACE 1
 
 /**
  * The pooled result: a body in the blocks that it arrived in. Its bytes never change.
@@ -1399,6 +1405,38 @@ brimful_status brimful_buffer_slice(const struct brimful_buffer *buffer,
  * Threads: one, while no other uses the buffer.
  */
 brimful_status brimful_buffer_detach(struct brimful_buffer *buffer);
+
+/**
+ * Decodes it into UTF-8 text of its own, straight from where it lies, wherever its pieces are cut. The text is *length
+ * bytes, may hold NUL characters, and ends in one more NUL that is not counted. The buffer stays as it is and is still
+ * to be released.
+ *
+ * `encoding` is a name as HTTP and HTML have it ("utf-8", "latin1", "Shift_JIS"): any label of the Encoding Standard
+ * of WHATWG, in which "latin1" and "us-ascii" mean windows-1252, and "utf-32", "utf-32le", "utf-32be"; "utf-16" and
+ * "utf-32" are little endian. Case, white space and one pair of quotes around it do not matter. A byte order mark of
+ * this encoding is dropped; another one is read as text. NULL: the byte order mark decides, looked for in the order
+ * UTF-8, UTF-32LE, UTF-16LE, UTF-16BE, and is dropped; without one it is UTF-8. A library built without its feature
+ * legacy-encodings knows UTF-8, UTF-16 and UTF-32 only.
+ *
+ * `flags` is 0 or BRIMFUL_DECODE_REPLACE: each fault becomes U+FFFD, as many as the Encoding Standard says. `allocator`
+ * NULL is malloc, realloc and free. *length + 1 bytes are what the text's memory has in the end: taken at once for UTF-8,
+ * UTF-16 and UTF-32 without faults and for ASCII in any encoding, else reallocated as the text turns out longer or
+ * shorter, or, where the allocator cannot reallocate, copied into another piece.
+ *
+ * BRIMFUL_OK: *utf8 is yours, to be freed with free() or your own allocator, for the empty text too.
+ * BRIMFUL_ERR_ENCODING: bytes that are no text in the encoding; *error_offset is where they begin, in bytes from the
+ * buffer's first, a byte order mark counted. error_offset may be NULL, and is 0 after anything else.
+ * BRIMFUL_ERR_NO_MEMORY. BRIMFUL_ERR_INVALID: buffer, utf8 or length is NULL, the encoding is unknown (the empty string
+ * too), there are other flags, or the allocator's struct_size cannot be or a function that must be there is missing.
+ * BRIMFUL_ERR_PANIC. After an error *utf8 is NULL and *length 0.
+ */
+brimful_status brimful_buffer_decode(const struct brimful_buffer *buffer,
+                                     const char *encoding,
+                                     uint32_t flags,
+                                     const struct brimful_allocator *allocator,
+                                     char **utf8,
+                                     size_t *length,
+                                     uint64_t *error_offset);
 
 /**
  * Takes one more hold, to be given back with brimful_buffer_release, and returns buffer. NULL gives NULL.

@@ -483,16 +483,17 @@ fn memory_that_cannot_be_had_is_a_status_and_what_was_there_is_given_back() {
     // SAFETY: all is passed on to a memory that keeps the contract.
     unsafe impl Memory for Few {
         fn profile(&self) -> Profile {
-            brimful::memory::HEAP.profile()
+            MemoryRef::heap().profile()
         }
         fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
             LEFT.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).ok()?;
             OUT.fetch_add(1, Relaxed);
-            brimful::memory::HEAP.allocate(size, align)
+            MemoryRef::heap().allocate(size, align)
         }
-        fn deallocate(&self, raw: Raw) {
+        unsafe fn deallocate(&self, raw: Raw) {
             OUT.fetch_sub(1, Relaxed);
-            brimful::memory::HEAP.deallocate(raw);
+            // SAFETY: passed on from the caller.
+            unsafe { MemoryRef::heap().deallocate(raw) };
         }
     }
     let memory = MemoryRef::counted(Few).expect("memory");

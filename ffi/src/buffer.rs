@@ -1,7 +1,7 @@
 //! The pooled buffer.
 
-use brimful_core::{Buffer, Error, MemoryRef};
-use core::ffi::c_void;
+use brimful_core::{Buffer, Encoding, Error, Faults, MemoryRef, Undecoded};
+use core::ffi::{CStr, c_char, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::slice;
@@ -281,6 +281,85 @@ pub unsafe extern "C" fn brimful_buffer_detach(buffer: *mut brimful_buffer) -> b
         // that nothing shown before is used again.
         unsafe { borrow(buffer)?.detach_in_place() }?;
         Ok(BRIMFUL_OK)
+    })
+}
+
+/// For brimful_buffer_decode: what is no text becomes U+FFFD instead of an error.
+pub const BRIMFUL_DECODE_REPLACE: u32 = 1;
+
+/// Decodes it into UTF-8 text of its own, straight from where it lies, wherever its pieces are cut. The text is *length
+/// bytes, may hold NUL characters, and ends in one more NUL that is not counted. The buffer stays as it is and is still
+/// to be released.
+///
+/// `encoding` is a name as HTTP and HTML have it ("utf-8", "latin1", "Shift_JIS"): any label of the Encoding Standard
+/// of WHATWG, in which "latin1" and "us-ascii" mean windows-1252, and "utf-32", "utf-32le", "utf-32be"; "utf-16" and
+/// "utf-32" are little endian. Case, white space and one pair of quotes around it do not matter. A byte order mark of
+/// this encoding is dropped; another one is read as text. NULL: the byte order mark decides, looked for in the order
+/// UTF-8, UTF-32LE, UTF-16LE, UTF-16BE, and is dropped; without one it is UTF-8. A library built without its feature
+/// legacy-encodings knows UTF-8, UTF-16 and UTF-32 only.
+///
+/// `flags` is 0 or BRIMFUL_DECODE_REPLACE: each fault becomes U+FFFD, as many as the Encoding Standard says. `allocator`
+/// NULL is malloc, realloc and free. *length + 1 bytes are what the text's memory has in the end: taken at once for UTF-8,
+/// UTF-16 and UTF-32 without faults and for ASCII in any encoding, else reallocated as the text turns out longer or
+/// shorter, or, where the allocator cannot reallocate, copied into another piece.
+///
+/// - BRIMFUL_OK: *utf8 is yours, to be freed with free() or your own allocator, for the empty text too.
+/// - BRIMFUL_ERR_ENCODING: bytes that are no text in the encoding; *error_offset is where they begin, in bytes from the
+///   buffer's first, a byte order mark counted. error_offset may be NULL, and is 0 after anything else.
+/// - BRIMFUL_ERR_NO_MEMORY: no memory for the text.
+/// - BRIMFUL_ERR_INVALID: buffer, utf8 or length is NULL, the encoding is unknown (the empty string too), there are other
+///   flags, or the allocator's struct_size cannot be or a function that must be there is missing.
+/// - BRIMFUL_ERR_PANIC: the library failed inside.
+///
+/// After an error *utf8 is NULL and *length 0. The buffer stays as it is in every case.
+///
+/// Threads: any number at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn brimful_buffer_decode(
+    buffer: *const brimful_buffer,
+    encoding: *const c_char,
+    flags: u32,
+    allocator: *const brimful_allocator,
+    utf8: *mut *mut c_char,
+    length: *mut usize,
+    error_offset: *mut u64,
+) -> brimful_status {
+    guard::status(|| {
+        // SAFETY: the conventions: an out-parameter is NULL or writable.
+        let (utf8, length) = unsafe { (Out::new(utf8, ptr::null_mut()), Out::new(length, 0)) };
+        // SAFETY: as above; the one that may be NULL is only used where it is not.
+        let error_offset = unsafe { Out::new(error_offset, 0) }.ok();
+        let (utf8, length) = (utf8?, length?);
+        let faults = match flags {
+            0 => Faults::Strict,
+            BRIMFUL_DECODE_REPLACE => Faults::Replace,
+            _ => return Err(Error::Invalid),
+        };
+        let given = match NonNull::new(encoding.cast_mut()) {
+            // SAFETY: the conventions: a text of the caller's ends in NUL.
+            Some(label) => {
+                let label = unsafe { CStr::from_ptr(label.as_ptr()) };
+                Some(Encoding::for_label(label.to_bytes()).ok_or(Error::Invalid)?)
+            }
+            None => None,
+        };
+        // SAFETY: the conventions: a handle is one that is held; an allocator is NULL or what its comment says.
+        let (buffer, own) = unsafe { (borrow(buffer)?, memory::from_allocator(allocator)?) };
+        let text = buffer.text(given);
+        match text.to_exact(faults, &own.unwrap_or_else(MemoryRef::malloc), 1) {
+            Ok(exact) => {
+                let (pointer, bytes, _) = exact.into_raw_parts();
+                utf8.set(pointer.as_ptr().cast());
+                length.set(bytes);
+                Ok(BRIMFUL_OK)
+            }
+            Err(undecoded) => {
+                if let (Undecoded::Fault(fault), Some(offset)) = (undecoded, error_offset) {
+                    offset.set(fault.offset as u64);
+                }
+                Err(undecoded.into())
+            }
+        }
     })
 }
 

@@ -42,7 +42,8 @@ pub const BRIMFUL_ERR_CONTRACT: i32 = -10;
 pub const BRIMFUL_ERR_NO_PROGRESS: i32 = -11;
 /// The body was cancelled. What came can be taken.
 pub const BRIMFUL_ERR_CANCELLED: i32 = -12;
-/// The bytes are not text in the encoding. No function of this release answers it.
+/// The bytes are not text in the encoding; the offset of the first that are not comes with it. The bytes stay as they
+/// are: they can be decoded with BRIMFUL_DECODE_REPLACE, or in another encoding.
 pub const BRIMFUL_ERR_ENCODING: i32 = -13;
 /// The library failed inside; the failure was caught. Only freeing the object is sure to be right now.
 pub const BRIMFUL_ERR_PANIC: i32 = -14;

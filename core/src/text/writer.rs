@@ -1,7 +1,6 @@
 //! Text in memory of its own, of exactly its length in the end.
 
 use super::Undecoded;
-use crate::block::{Block, Home};
 use crate::buffer::Exact;
 use crate::memory::{EXACT_ALIGN, MemoryRef, Raw};
 use crate::stats::{Info, State};
@@ -26,6 +25,8 @@ pub(super) struct Writer<'a> {
     /// Bytes of the source that are decoded, and all of them.
     consumed: usize,
     source: usize,
+    /// Bytes of text that were moved when the memory was made larger or smaller.
+    copied: u64,
     allocations: u64,
     allocated_bytes: u64,
     /// The most bytes held at once.
@@ -49,6 +50,7 @@ impl<'a> Writer<'a> {
             padding,
             consumed: 0,
             source,
+            copied: 0,
             allocations: 1,
             allocated_bytes: size as u64,
             most: size,
@@ -95,14 +97,20 @@ impl<'a> Writer<'a> {
         let size = room.checked_add(self.padding).ok_or(Undecoded::NoMemory)?;
         let raw = self.raw.as_mut().ok_or(Undecoded::NoMemory)?;
         self.most = self.most.max(size);
-        if !self.memory.reallocate(raw, size) {
+        // SAFETY: the piece is this memory's, as it gave it, and ours alone.
+        if let Some(cost) = unsafe { self.memory.reallocate(raw, size) } {
+            self.copied += cost.copied;
+            self.allocations += cost.requests;
+        } else {
             self.most = self.most.max(size.saturating_add(raw.capacity));
             let fresh = self.memory.allocate(size, EXACT_ALIGN).ok_or(Undecoded::NoMemory)?;
             // SAFETY: both hold at least `used` bytes (the new one by `used <= room`), and are two pieces.
             unsafe { fresh.pointer.copy_from_nonoverlapping(raw.pointer, self.used) };
-            self.memory.deallocate(core::mem::replace(raw, fresh));
+            // SAFETY: the piece is this memory's, and the new one takes its place.
+            unsafe { self.memory.deallocate(core::mem::replace(raw, fresh)) };
+            self.copied += self.used as u64;
+            self.allocations += 1;
         }
-        self.allocations += 1;
         self.allocated_bytes += size as u64;
         Ok(())
     }
@@ -112,9 +120,9 @@ impl<'a> Writer<'a> {
         if self.used < self.room {
             self.resize(self.used)?;
         }
-        let mut block = Block::new(self.raw.take().ok_or(Undecoded::NoMemory)?, Home::Exact);
-        block.used = self.used;
-        block.pad(self.padding);
+        let raw = self.raw.take().ok_or(Undecoded::NoMemory)?;
+        // SAFETY: the piece has room for the text and the padding behind it, and is ours alone.
+        unsafe { raw.pointer.add(self.used).write_bytes(0, self.padding) };
         let info = Info {
             error: None,
             source_error: 0,
@@ -126,21 +134,22 @@ impl<'a> Writer<'a> {
             length: self.used as u64,
             source_calls: 0,
             pendings: 0,
-            copied: self.used as u64,
+            copied: self.copied + self.used as u64,
             rents: 0,
             allocations: self.allocations,
             allocated_bytes: self.allocated_bytes,
             peak_held: self.most as u64,
             waste: 0,
         };
-        Ok(Exact::new(block, self.used, info, self.memory))
+        Ok(Exact::new(raw, self.used, info, self.memory))
     }
 }
 
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
         if let Some(raw) = self.raw.take() {
-            self.memory.deallocate(raw);
+            // SAFETY: the piece is this memory's, and nobody else has it.
+            unsafe { self.memory.deallocate(raw) };
         }
     }
 }
