@@ -77,7 +77,7 @@ impl Decoder {
             State::Utf32Le(state) => state.push(&self.place, bytes, visit),
             State::Utf32Be(state) => state.push(&self.place, bytes, visit),
             #[cfg(feature = "legacy-encodings")]
-            State::Legacy(state) => state.push(&self.place, bytes, false, visit),
+            State::Legacy(state) => state.push(&self.place, bytes, visit),
         }?;
         self.place.at += bytes.len();
         Ok(())
@@ -93,7 +93,7 @@ impl Decoder {
             State::Utf32Le(state) => state.pending(),
             State::Utf32Be(state) => state.pending(),
             #[cfg(feature = "legacy-encodings")]
-            State::Legacy(mut state) => return state.push(&place, &[], true, visit),
+            State::Legacy(state) => return state.finish(&place, visit),
         };
         if cut > 0 {
             place.fault(place.at - cut)?;

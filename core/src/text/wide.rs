@@ -31,6 +31,20 @@ impl Decoded {
         self.used += character.encode_utf8(&mut self.bytes[self.used..]).len();
     }
 
+    /// A unit of UTF-16 that is a character by itself, without a branch that text of mixed widths would mispredict.
+    #[inline]
+    fn add_unit(&mut self, unit: u16) {
+        let unit = u32::from(unit);
+        let tail = (0x80 | unit & 0x3F) << 8;
+        let (count, bytes) = match unit {
+            ..0x80 => (1, unit),
+            ..0x800 => (2, 0xC0 | unit >> 6 | tail),
+            _ => (3, 0xE0 | unit >> 12 | (0x80 | unit >> 6 & 0x3F) << 8 | tail << 8),
+        };
+        self.bytes[self.used..self.used + 4].copy_from_slice(&bytes.to_le_bytes());
+        self.used += count;
+    }
+
     fn add_ascii(&mut self, ascii: &[u8; LOOKED_AT]) {
         self.bytes[self.used..self.used + LOOKED_AT].copy_from_slice(ascii);
         self.used += LOOKED_AT;
@@ -38,7 +52,8 @@ impl Decoded {
 
     fn show<E>(&mut self, visit: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         if self.used > 0 {
-            // SAFETY: only `add` and `add_ascii` write, whole characters and nothing but ASCII (see where it is called).
+            // SAFETY: only the three functions above write, and what they count are whole characters: `add_unit` is given
+            // none of the surrogates, and `add_ascii` nothing but ASCII (see where they are called).
             visit(unsafe { str::from_utf8_unchecked(&self.bytes[..self.used]) })?;
             self.used = 0;
         }
@@ -92,6 +107,11 @@ impl<const BIG: bool> Utf16<BIG> {
             let all = block.iter().fold(0, |all, unit| all | unit);
             if all < 0x80 && self.lead.is_none() {
                 decoded.add_ascii(&block.map(|unit| (unit & 0x7F) as u8));
+                continue;
+            }
+            let surrogates = block.iter().fold(false, |any, unit| any | (unit & 0xF800 == 0xD800));
+            if !surrogates && self.lead.is_none() {
+                block.into_iter().for_each(|unit| decoded.add_unit(unit));
                 continue;
             }
             for (within, unit) in block.into_iter().enumerate() {
