@@ -51,6 +51,7 @@ check: build/tools.done build/python.done build/types.done guards  ## Formatting
 	cd bindings-node && node_modules/.bin/tsc -p .
 	$(PYTHON) bench/readme.py --check
 	$(PYTHON) tests/constants.py
+	$(PYTHON) tests/text/generate.py --check
 
 abi: build/tools.done  ## Hold the binary interface against abi/brimful.abi; BLESS=1 writes it anew
 	BLESS="$(BLESS)" $(VENV)/python -m pytest -q -rs -p no:cacheprovider tests/gates/test_abi.py

@@ -1423,12 +1423,17 @@ brimful_status brimful_buffer_detach(struct brimful_buffer *buffer);
  * UTF-16 and UTF-32 without faults and for ASCII in any encoding, else reallocated as the text turns out longer or
  * shorter, or, where the allocator cannot reallocate, copied into another piece.
  *
- * BRIMFUL_OK: *utf8 is yours, to be freed with free() or your own allocator, for the empty text too.
- * BRIMFUL_ERR_ENCODING: bytes that are no text in the encoding; *error_offset is where they begin, in bytes from the
- * buffer's first, a byte order mark counted. error_offset may be NULL, and is 0 after anything else.
- * BRIMFUL_ERR_NO_MEMORY. BRIMFUL_ERR_INVALID: buffer, utf8 or length is NULL, the encoding is unknown (the empty string
- * too), there are other flags, or the allocator's struct_size cannot be or a function that must be there is missing.
- * BRIMFUL_ERR_PANIC. After an error *utf8 is NULL and *length 0.
+ * - BRIMFUL_OK: *utf8 is yours, to be freed with free() or your own allocator, for the empty text too.
+ * - BRIMFUL_ERR_ENCODING: bytes that are no text in the encoding; *error_offset is where they begin, in bytes from the
+ *   buffer's first, a byte order mark counted. error_offset may be NULL, and is 0 after anything else.
+ * - BRIMFUL_ERR_NO_MEMORY: no memory for the text.
+ * - BRIMFUL_ERR_INVALID: buffer, utf8 or length is NULL, the encoding is unknown (the empty string too), there are other
+ *   flags, or the allocator's struct_size cannot be or a function that must be there is missing.
+ * - BRIMFUL_ERR_PANIC: the library failed inside.
+ *
+ * After an error *utf8 is NULL and *length 0. The buffer stays as it is in every case.
+ *
+ * Threads: any number at once.
  */
 brimful_status brimful_buffer_decode(const struct brimful_buffer *buffer,
                                      const char *encoding,
