@@ -1,4 +1,8 @@
 //! Text (E41 to E43): the table of cases, every cut, models, memory.
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "numbers of tests are small, and random bytes are cut on purpose"
+)]
 
 mod common;
 
@@ -41,9 +45,9 @@ fn decode(pieces: &[&[u8]], encoding: Option<Encoding>, faults: Faults) -> Resul
             assert_eq!(measure.chars, shown.chars().count());
             let widest = match shown.chars().max().map_or(0, u32::from) {
                 ..0x80 => Widest::Ascii,
-                ..0x100 => Widest::Latin1,
-                ..0x10000 => Widest::Bmp,
-                _ => Widest::Astral,
+                0x80..0x100 => Widest::Latin1,
+                0x100..0x10000 => Widest::Bmp,
+                0x10000.. => Widest::Astral,
             };
             assert_eq!(measure.widest, widest);
             let exact = exact.expect("as the pieces");

@@ -50,10 +50,10 @@ impl Measure {
         self.chars += chars;
         self.utf16 += chars + astral;
         self.widest = self.widest.max(match highest {
+            0xF0.. => Widest::Astral,
+            0xC4..0xF0 => Widest::Bmp, // the first bytes of U+0100 and above
+            0x80..0xC4 => Widest::Latin1,
             ..0x80 => Widest::Ascii,
-            ..0xC4 => Widest::Latin1,
-            ..0xF0 => Widest::Bmp,
-            _ => Widest::Astral,
         });
     }
 }

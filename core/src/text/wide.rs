@@ -38,7 +38,7 @@ impl Decoded {
         let tail = (0x80 | unit & 0x3F) << 8;
         let (count, bytes) = match unit {
             ..0x80 => (1, unit),
-            ..0x800 => (2, 0xC0 | unit >> 6 | tail),
+            0x80..0x800 => (2, 0xC0 | unit >> 6 | tail),
             _ => (3, 0xE0 | unit >> 12 | (0x80 | unit >> 6 & 0x3F) << 8 | tail << 8),
         };
         self.bytes[self.used..self.used + 4].copy_from_slice(&bytes.to_le_bytes());
