@@ -335,13 +335,13 @@ pub unsafe extern "C" fn brimful_buffer_decode(
             BRIMFUL_DECODE_REPLACE => Faults::Replace,
             _ => return Err(Error::Invalid),
         };
-        let given = match NonNull::new(encoding.cast_mut()) {
-            // SAFETY: the conventions: a text of the caller's ends in NUL.
-            Some(label) => {
-                let label = unsafe { CStr::from_ptr(label.as_ptr()) };
+        let given = match encoding.is_null() {
+            true => None,
+            false => {
+                // SAFETY: the conventions: a text of the caller's is readable up to its NUL.
+                let label = unsafe { CStr::from_ptr(encoding) };
                 Some(Encoding::for_label(label.to_bytes()).ok_or(Error::Invalid)?)
             }
-            None => None,
         };
         // SAFETY: the conventions: a handle is one that is held; an allocator is NULL or what its comment says.
         let (buffer, own) = unsafe { (borrow(buffer)?, memory::from_allocator(allocator)?) };
