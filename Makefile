@@ -1,5 +1,6 @@
 # The commands a person types. Each does its own set-up, and only what has changed is built again.
-# Needed: Rust, Python 3.11 or later with pip and venv, Node 20 or later with npm, make and a C compiler.
+# Needed: Rust, Python 3.11 or later with pip and venv, Node 20 or later with npm, make and a C compiler;
+# a C++ compiler for the tests of C++, which are skipped by name without one.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -34,10 +35,10 @@ help:  ## Say what can be made
 demo: build/tools.done build/python.done build/node.done build/c.done  ## Read bodies from a real HTTP server through C, Python and Node
 	$(VENV)/python examples/demo/demo.py
 
-test: build/tools.done build/python.done build/node.done build/c.done rust  ## Run every test on every surface
+test: build/tools.done build/python.done build/node.done build/c.done build/cpp.done rust  ## Run every test on every surface
 	$(VENV)/python tests/suite.py test
 
-vectors: build/tools.done build/python.done build/node.done build/c.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
+vectors: build/tools.done build/python.done build/node.done build/c.done build/cpp.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others
 	$(VENV)/python tests/suite.py vectors "$(abspath $(VECTORS))"
 
 check: build/tools.done build/python.done build/types.done guards  ## Formatting, lints, header and binary interface, reference, type stubs, guards
@@ -107,7 +108,7 @@ build/tools.done: tests/requirements.txt
 	$(VENV)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	@touch $@
 
-# ---- Rust and C: cargo itself sees what has changed
+# ---- Rust, C and C++: cargo itself sees what has changed
 
 rust:
 	cargo build --release -p brimful --examples
@@ -124,6 +125,10 @@ build/c.done: $(WORKSPACE) Makefile $(wildcard include/*) $(call files,ffi tests
 	rm -rf dist/prefix
 	$(MAKE) --no-print-directory install PREFIX="$(CURDIR)/dist/prefix" DESTDIR=
 	$(MAKE) --no-print-directory -C tests/c all PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/c"
+	@touch $@
+
+build/cpp.done: build/c.done $(call files,tests/cpp examples/cpp)
+	$(MAKE) --no-print-directory -C tests/cpp all PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/cpp"
 	@touch $@
 
 # ---- Python: the wheel, installed where the tests find it

@@ -237,6 +237,9 @@ template <auto Free> struct giver {
 
 template <class Handle, auto Free> using owner = std::unique_ptr<Handle, giver<Free>>;
 
+// Tells a constructor that a handle comes, where a 0 could be taken for one.
+struct adopted {};
+
 // C reads the largest number as "none"; one less means what it would say.
 inline std::uint64_t to_c(const std::optional<std::uint64_t>& number) noexcept
 {
@@ -296,7 +299,7 @@ public:
   static pool process_default() noexcept { return adopt(brimful_pool_default()); }
 
   /// Takes over a hold of a C handle; NULL gives an empty object.
-  static pool adopt(brimful_pool* handle) noexcept { return pool(handle); }
+  static pool adopt(brimful_pool* handle) noexcept { return pool(detail::adopted{}, handle); }
 
   /// Its numbers: cheap, and exact when no call on the pool is in progress. Throws errc::invalid: empty.
   pool_statistics stats() const
@@ -328,7 +331,7 @@ public:
   }
 
 private:
-  explicit pool(brimful_pool* handle) noexcept : handle_(handle) {}
+  pool(detail::adopted, brimful_pool* handle) noexcept : handle_(handle) {}
 
   detail::owner<brimful_pool, brimful_pool_release> handle_;
 };
@@ -351,13 +354,13 @@ public:
   }
 
   /// Takes over a hold of a C handle; NULL gives an empty object.
-  static cancel adopt(brimful_cancel* handle) noexcept { return cancel(handle); }
+  static cancel adopt(brimful_cancel* handle) noexcept { return cancel(detail::adopted{}, handle); }
 
   /// Triggers it, as often as you like. Nothing is waited for. Does nothing where empty.
   void trigger() const noexcept { brimful_cancel_trigger(handle_.get()); }
 
   /// Another object that stands for the same, for another owner. Empty where this is.
-  cancel retain() const noexcept { return cancel(brimful_cancel_retain(handle_.get())); }
+  cancel retain() const noexcept { return cancel(detail::adopted{}, brimful_cancel_retain(handle_.get())); }
 
   /// Whether this can be triggered, and is not an empty object.
   explicit operator bool() const noexcept { return handle_ != nullptr; }
@@ -369,7 +372,7 @@ public:
   [[nodiscard]] brimful_cancel* release() noexcept { return handle_.release(); }
 
 private:
-  explicit cancel(brimful_cancel* handle) noexcept : handle_(handle) {}
+  cancel(detail::adopted, brimful_cancel* handle) noexcept : handle_(handle) {}
 
   detail::owner<brimful_cancel, brimful_cancel_release> handle_;
 };
@@ -1238,7 +1241,7 @@ public:
   }
 
   /// Takes over a C handle; NULL gives an empty object.
-  static queue adopt(brimful_queue* handle) noexcept { return queue(handle); }
+  static queue adopt(brimful_queue* handle) noexcept { return queue(detail::adopted{}, handle); }
 
   /// Copies bytes to the tail, as many as there is room for. ok: all; pending: it is full now, and `length` of them were
   /// taken. Throws errc::no_memory, errc::budget: nothing was taken; errc::state: it was ended, or a window is out;
@@ -1332,7 +1335,7 @@ public:
   [[nodiscard]] brimful_queue* release() noexcept { return handle_.release(); }
 
 private:
-  explicit queue(brimful_queue* handle) noexcept : handle_(handle) {}
+  queue(detail::adopted, brimful_queue* handle) noexcept : handle_(handle) {}
 
   detail::owner<brimful_queue, brimful_queue_free> handle_;
 };

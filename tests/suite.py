@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "logs"
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 PREFIX = str(ROOT / "dist" / "prefix")
+CPP = ["--no-print-directory", "-C", "tests/cpp", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'cpp'}"]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
 
 
@@ -70,11 +71,17 @@ def vectors(folder: str) -> list[Suite]:
     runners = {
         "rust": [str(TARGET / "release" / "examples" / "vectors")],
         "c": [str(ROOT / "build" / "c" / "vectors")],
+        "cpp": ["make", *CPP, "vectors"],
         "python": [PYTHON, "bindings-python/tests/vectors.py"],
         "node": ["node", "build/node/test/vectors.mjs"],
     }
     return [
-        Suite(f"vectors-{name}", [*command, folder], rf"^{name}: \d+ passed, \d+ failed$")
+        Suite(
+            f"vectors-{name}",
+            [*command, f"VECTORS={ROOT / folder}" if name == "cpp" else folder],
+            rf"^{name}: \d+ passed, \d+ failed$",
+            r"^skipped - ",
+        )
         for name, command in runners.items()
     ]
 
@@ -94,6 +101,7 @@ def suites() -> list[Suite]:
             r"^(c|valgrind): \d+ passed",
             r"^skipped - ",
         ),
+        Suite("cpp", ["make", *CPP, "test"], r"^cpp: \d+ passed", r"^skipped - "),
         Suite(
             "install",
             [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "tests/install"],
