@@ -35,7 +35,7 @@ def url():
 def test_every_example_in_the_readme_is_its_file():
     readme = (ROOT / "README.md").read_text()
     found = re.findall(r"\[`(\S+)`\]\(\1\)\n\n```\w+\n(.*?)```", readme, re.DOTALL)
-    assert [Path(name).suffix for name, _ in found] == [".c", ".py", ".mjs", ".rs"]
+    assert [Path(name).suffix for name, _ in found] == [".c", ".cpp", ".py", ".mjs", ".rs"]
     for name, shown in found:
         assert shown == (ROOT / name).read_text(), f"the README shows another {name}"
 
