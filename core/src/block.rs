@@ -130,6 +130,7 @@ impl Block {
     }
 
     /// Bytes that this body holds of it, by its own use.
+    #[inline]
     pub(crate) fn held(&self) -> usize {
         if self.raw.lazy {
             let page = match self.raw.huge && self.used > HUGE_FROM {

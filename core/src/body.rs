@@ -484,6 +484,7 @@ impl Body {
 
     /// Before the blocks become the result: bytes of the side window join them where memory can be had, and a block
     /// that a hint made far too large is exchanged (E10, E11).
+    #[inline]
     pub(crate) fn settle(&mut self, supply: Supply<'_>, hinted: bool) {
         if self.side.as_ref().is_some_and(|side| side.used > 0) {
             // Without memory the side window itself is the last segment (E10).
@@ -545,6 +546,7 @@ impl Body {
     }
 
     /// Makes the padding readable behind a body that lies in one block; false where that needs a join (E4).
+    #[inline]
     pub(crate) fn pad(&mut self, supply: Supply<'_>) -> bool {
         let aside = self.side.as_ref().is_some_and(|side| side.used > 0);
         if supply.padding() == 0 {
@@ -565,6 +567,7 @@ impl Body {
     }
 
     /// Bytes held beyond the body's length.
+    #[inline]
     pub(crate) fn waste(&self) -> usize {
         self.blocks.iter().map(|block| block.held() - block.used).sum()
     }

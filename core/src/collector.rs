@@ -217,6 +217,7 @@ impl Collector {
     ///
     /// # Errors
     /// What this answer ended the body with; [`Error::State`] when no such window is out.
+    #[inline]
     pub fn answer(&mut self, answer: Answer) -> Result<Flow, Error> {
         let (Phase::WindowOut { asked: true }, Some(window)) = (self.phase, &self.window) else {
             return Err(Error::State);
@@ -508,6 +509,7 @@ impl Collector {
         self.fail(Error::Contract)
     }
 
+    #[inline]
     fn is_attached(&self) -> bool {
         !self.bounds.detachable || self.body.is_attached(Supply::new(&self.pool, &self.options))
     }

@@ -408,6 +408,7 @@ impl Pool {
         )
     }
 
+    #[inline]
     fn rent_block(&self, size: usize, grows: bool, list: &mut Blocks) -> Result<bool, Error> {
         let fresh = self.rent_uncharged(size, grows, list)?;
         let Some(block) = list.last_mut() else { return Ok(fresh) }; // it was just put there
