@@ -15,6 +15,7 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046 # a name has no spaces
 # Groups are dissolved: one whose name has become local would still be thrown away for another library's of that name.
 "${LD:-ld}" -r --force-group-allocation -o "$work/brimful.o" $(sed 's/^/-u /' "$exports") "$input"
-"${OBJCOPY:-objcopy}" --keep-global-symbols="$exports" "$work/brimful.o"
+# Bitcode that came along from Rust's own library would let a linker with a plugin of another LLVM overlook the object.
+"${OBJCOPY:-objcopy}" --remove-section=.llvmbc --remove-section=.llvmcmd --keep-global-symbols="$exports" "$work/brimful.o"
 rm -f "$output"
 "${AR:-ar}" rcsD "$output" "$work/brimful.o"
