@@ -205,6 +205,18 @@ private:
   std::int32_t source_error_;
 };
 
+/// What buffer::decode() throws where bytes are no text; its code is errc::encoding.
+class encoding_error : public error {
+public:
+  encoding_error(const char* where, std::uint64_t offset) : error(BRIMFUL_ERR_ENCODING, where), offset_(offset) {}
+
+  /// Where they begin, in bytes from the buffer's first, a byte order mark counted.
+  std::uint64_t offset() const noexcept { return offset_; }
+
+private:
+  std::uint64_t offset_;
+};
+
 /// A body's numbers: brimful_info with its struct_size set. A plain struct of yours.
 struct info : brimful_info {
   info() noexcept : brimful_info{} { struct_size = sizeof(brimful_info); }
@@ -385,6 +397,14 @@ enum class ending : std::uint32_t {
   length = BRIMFUL_END_LENGTH,
   /// The source must then also say that it ends: it is asked once more, for 1 byte.
   eof = BRIMFUL_END_EOF,
+};
+
+/// What buffer::decode() does about bytes that are no text.
+enum class fault : std::uint32_t {
+  /// Throws encoding_error.
+  refuse = 0,
+  /// Each becomes U+FFFD, as many as the Encoding Standard says.
+  replace = BRIMFUL_DECODE_REPLACE,
 };
 
 /// What a body may be, and how it is collected: brimful_options with a C++ face. Made without arguments it has every
@@ -858,6 +878,24 @@ public:
   /// before must not be used any more, and no other thread may use the body during the call. Throws errc::no_memory
   /// and errc::budget: nothing changed; errc::invalid: empty.
   void detach() { detail::checked(brimful_buffer_detach(handle_.get()), "brimful::buffer::detach"); }
+
+  /// Decodes it into UTF-8 text of its own, straight from where it lies: the result's view(), with a NUL behind it that is
+  /// not counted. `encoding` is a name as HTTP and HTML have it, or NULL: a byte order mark decides, and without one it is
+  /// UTF-8; brimful_buffer_decode says which names there are. `allocator` NULL is malloc. Throws encoding_error;
+  /// errc::no_memory; errc::invalid: empty, the encoding is unknown, or no such allocator.
+  exact_buffer decode(const char* encoding = nullptr, fault on_fault = fault::refuse,
+                      const brimful_allocator* allocator = nullptr) const
+  {
+    char* text = nullptr;
+    std::size_t length = 0;
+    std::uint64_t offset = 0;
+    const brimful_status came = brimful_buffer_decode(handle_.get(), encoding, static_cast<std::uint32_t>(on_fault),
+                                                      allocator, &text, &length, &offset);
+    if (came == BRIMFUL_ERR_ENCODING)
+      throw encoding_error("brimful::buffer::decode", offset);
+    detail::checked(came, "brimful::buffer::decode");
+    return exact_buffer(text, length, detail::exact_memory(allocator, 1));
+  }
 
   /// Another object that stands for the same body, for another owner. Empty where this is.
   buffer retain() const noexcept { return buffer(brimful_buffer_retain(handle_.get()), padding_); }

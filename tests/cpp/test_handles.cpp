@@ -105,6 +105,7 @@ TEST(a_buffer_that_was_moved_from_is_empty_and_throws_where_a_body_is_needed)
   THROWS(invalid, from.to_exact());
   THROWS(invalid, from.slice(0, 0));
   THROWS(invalid, from.detach());
+  THROWS(invalid, from.decode());
   CHECK(!from.retain());
   CHECK(to.size() == 10 && !to.empty());
 }
