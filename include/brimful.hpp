@@ -598,20 +598,29 @@ private:
 /// are valid as long as that says.
 class segment_list {
 public:
+  /// A piece; its bytes are not to be written to.
   using value_type = span<const std::byte>;
+  /// Goes over the pieces in order.
   using const_iterator = const value_type*;
+  /// The same.
   using iterator = const_iterator;
 
   /// No pieces.
   segment_list() noexcept = default;
 
+  /// The first piece.
   const_iterator begin() const noexcept { return many_.empty() ? few_.data() : many_.data(); }
+  /// Behind the last piece.
   const_iterator end() const noexcept { return begin() + size(); }
   /// How many pieces.
   std::size_t size() const noexcept { return many_.empty() ? count_ : many_.size(); }
+  /// Whether there is none.
   bool empty() const noexcept { return size() == 0; }
+  /// The piece of that number, which must be below size().
   const value_type& operator[](std::size_t index) const { return begin()[index]; }
+  /// The first piece, of which there must be one.
   const value_type& front() const { return *begin(); }
+  /// The last piece, of which there must be one.
   const value_type& back() const { return end()[-1]; }
 
   /// Appends what C shows. Throws std::bad_alloc for the fifth piece and later ones.
@@ -740,8 +749,10 @@ public:
     return exact_buffer(data, size, detail::exact_memory(allocator, padding));
   }
 
+  /// Takes the memory over; `from` is empty then.
   exact_buffer(exact_buffer&& from) noexcept : memory_(from.memory_), size_(from.size_), data_(from.release()) {}
 
+  /// Frees what it has and takes the other's memory over.
   exact_buffer& operator=(exact_buffer&& from) noexcept
   {
     exact_buffer moved(std::move(from));
@@ -755,15 +766,23 @@ public:
 
   /// The first byte; not NULL for the empty body, NULL where there is no memory.
   std::byte* data() noexcept { return data_; }
+  /// The same, not to be written to.
   const std::byte* data() const noexcept { return data_; }
   /// Bytes, the padding not counted.
   std::size_t size() const noexcept { return size_; }
+  /// Whether it has no byte.
   bool empty() const noexcept { return size_ == 0; }
+  /// The first byte.
   std::byte* begin() noexcept { return data_; }
+  /// Behind the last byte.
   std::byte* end() noexcept { return data_ + size_; }
+  /// The first byte.
   const std::byte* begin() const noexcept { return data_; }
+  /// Behind the last byte.
   const std::byte* end() const noexcept { return data_ + size_; }
+  /// The byte of that number, which must be below size().
   std::byte& operator[](std::size_t index) { return data_[index]; }
+  /// The byte of that number, which must be below size().
   const std::byte& operator[](std::size_t index) const { return data_[index]; }
 
   /// The bytes as characters. With options::padding of 1 or more, a NUL follows them. Valid while this object is.
@@ -812,6 +831,7 @@ public:
 
   /// Bytes; 0 where empty.
   std::size_t size() const noexcept { return brimful_buffer_length(handle_.get()); }
+  /// Whether it has no byte.
   bool empty() const noexcept { return size() == 0; }
   /// Whether the body had more bytes than the limit and was cut there (options::truncate).
   bool truncated() const noexcept { return brimful_buffer_truncated(handle_.get()) != 0; }
@@ -1382,6 +1402,8 @@ private:
 
 } // namespace brimful
 
+/// @cond Doxygen does not know the template.
 template <> struct std::is_error_code_enum<brimful::errc> : std::true_type {};
+/// @endcond
 
 #endif

@@ -77,6 +77,4 @@ def test_the_c_header_is_clean_under_tcc(tmp_path):
 @pytest.mark.parametrize("year", ["c++17", "c++20", "c++23"])
 @pytest.mark.parametrize("name", ["g++", "clang++"])
 def test_the_cpp_header_is_clean(name, year, tmp_path):
-    if not (INCLUDE / "brimful.hpp").exists():
-        pytest.skip("brimful.hpp (there is none)")
     check(tmp_path, [compiler(name), standard(name, "c++", year), *CPP_WARNINGS], "alone.cpp", CPP)

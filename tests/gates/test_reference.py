@@ -31,6 +31,14 @@ def test_the_reference_is_made_without_a_warning(headers, tmp_path):
         assert re.search(rf"<h2 class=\"memtitle\">.*{name}\(\)</h2>", page), name
 
 
+def test_it_warns_of_what_has_no_comment_in_cpp(headers, tmp_path):
+    header = headers / "brimful.hpp"
+    text = header.read_text()
+    assert "/// Whether there is memory." in text
+    header.write_text(text.replace("/// Whether there is memory.", ""))
+    assert re.search(r"operator bool\(\).* is not documented", complaints(headers, tmp_path))
+
+
 @pytest.mark.parametrize("what", ["uint64_t peak_held;", "#define BRIMFUL_PENDING 1", "uint64_t brimful_queue_length("])
 def test_it_warns_of_what_has_no_comment(headers, tmp_path, what):
     header = headers / "brimful.h"

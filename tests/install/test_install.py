@@ -122,7 +122,7 @@ def test_the_commands_of_the_readme_build_a_program(tree, folder):
         says_what_it_should(folder / "a.out", tree / "lib" if shared else None)
 
 
-def cmake(folder: Path, prefix: Path, *options: str) -> Path:
+def programs_by_cmake_work(folder: Path, prefix: Path, *options: str, languages: list[str]) -> None:
     need("cmake")
     need("g++")
     build = folder / "build"
@@ -130,20 +130,16 @@ def cmake(folder: Path, prefix: Path, *options: str) -> Path:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CMAKE", "brimful"))}
     settings = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release", "-Dbrimful_ROOT="]
     run(["cmake", "-S", folder, "-B", build, *settings, *options], env=environment)
-    run(["cmake", "--build", build], env=environment)
-    return build
-
-
-def programs_work(build: Path) -> None:
-    for kind in ["shared", "static"]:
-        for language in COMPILERS:
-            assert linked(build / f"{language}_{kind}") == (kind == "shared")
-            says_what_it_should(build / f"{language}_{kind}")
+    programs = {f"{language}_{kind}": kind for language in languages for kind in ["shared", "static"]}
+    run(["cmake", "--build", build, "--target", *programs], env=environment)
+    for program, kind in programs.items():
+        assert linked(build / program) == (kind == "shared")
+        says_what_it_should(build / program)
 
 
 @pytest.mark.parametrize("lto", ["OFF", "ON"])
 def test_cmake_finds_it(tree, folder, lto):
-    programs_work(cmake(folder, tree, f"-DCMAKE_INTERPROCEDURAL_OPTIMIZATION={lto}"))
+    programs_by_cmake_work(folder, tree, f"-DCMAKE_INTERPROCEDURAL_OPTIMIZATION={lto}", languages=[*COMPILERS])
 
 
 def test_a_tree_that_was_moved_is_found_where_it_lies_now(tree, folder, tmp_path):
@@ -152,7 +148,7 @@ def test_a_tree_that_was_moved_is_found_where_it_lies_now(tree, folder, tmp_path
     gone = tree.with_name("gone")
     tree.rename(gone)
     try:
-        programs_work(cmake(folder, moved))
+        programs_by_cmake_work(folder, moved, languages=["c"])
         plain = moved.rename(tmp_path / "elsewhere" / "moved")
         environment = os.environ | {"PKG_CONFIG_LIBDIR": str(plain / "lib" / "pkgconfig")}
         need("pkg-config")
@@ -188,7 +184,7 @@ def test_a_staged_tree_speaks_of_where_it_will_lie(folder, tmp_path, libdir):
 
 def test_cmake_finds_it_in_a_folder_of_the_architecture(folder, tmp_path):
     make("install", PREFIX=tmp_path / "p", LIBDIR=tmp_path / "p" / MULTIARCH, INCLUDEDIR=tmp_path / "p" / "include" / "brimful-0")
-    programs_work(cmake(folder, tmp_path / "p"))
+    programs_by_cmake_work(folder, tmp_path / "p", languages=["c"])
 
 
 def configures(folder: Path, tree: Path, find: str) -> str:
