@@ -208,6 +208,7 @@ private:
 /// What buffer::decode() throws where bytes are no text; its code is errc::encoding.
 class encoding_error : public error {
 public:
+  /// `where` names the call; `offset` as offset().
   encoding_error(const char* where, std::uint64_t offset) : error(BRIMFUL_ERR_ENCODING, where), offset_(offset) {}
 
   /// Where they begin, in bytes from the buffer's first, a byte order mark counted.
