@@ -10,7 +10,13 @@ use core::ptr::NonNull;
 /// alone never takes one (E3). It is also where glibc gives every piece a mapping of its own, whatever it has learned.
 const FRESH_FROM: usize = 32 << 20;
 
-/// An allocator with the three calls of C's, over memory that is in the end malloc's.
+/// The smallest piece that glibc gives a mapping of its own, unless it is told otherwise. Smaller ones are not looked at:
+/// a host may have them from elsewhere (pymalloc up to 512 bytes), and malloc asked of such a piece takes the bytes in
+/// front of it for its size, and reads where they lead.
+const LEAST_MAPPING: usize = 128 << 10;
+
+/// An allocator with the three calls of C's, over memory that is in the end malloc's; pieces below 128 KiB may be of
+/// another kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
     /// As `malloc`.
@@ -91,13 +97,14 @@ impl Calls {
 /// changes no byte.
 ///
 /// # Safety
-/// `pointer` came from this process' malloc or realloc, for `size` bytes at least, and is alive.
+/// `pointer` came from this process' malloc or realloc, for `size` bytes at least, and is alive; below 128 KiB it may be
+/// any piece.
 unsafe fn own_mapping(pointer: NonNull<u8>, size: usize) -> Option<(NonNull<u8>, usize)> {
     #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
     {
         /// Where the pointer lies in a page if the chunk is a mapping of its own: behind two size words.
         const PHASE: usize = 16;
-        if pointer.addr().get() % super::PAGE != PHASE {
+        if size < LEAST_MAPPING || pointer.addr().get() % super::PAGE != PHASE {
             return None;
         }
         // Asked for and not read from the word before the piece, which valgrind would call an invalid read.
@@ -258,6 +265,33 @@ mod tests {
         }
         // SAFETY: as above.
         unsafe { MALLOC.deallocate(raw) };
+    }
+
+    #[test]
+    fn what_lies_before_a_small_piece_of_another_allocator_is_not_taken_for_its_size() {
+        #[repr(align(4096))]
+        struct Arena([u8; 4096]);
+        unsafe extern "C" fn none(_: usize) -> *mut c_void {
+            core::ptr::null_mut()
+        }
+        unsafe extern "C" fn stay(piece: *mut c_void, _: usize) -> *mut c_void {
+            piece
+        }
+        unsafe extern "C" fn nothing(_: *mut c_void) {}
+        let calls = Calls {
+            allocate: none,
+            reallocate: stay,
+            free: nothing,
+        };
+        let mut arena = Arena([b'a'; 4096]);
+        let piece = NonNull::from(&mut arena.0).cast::<u8>();
+        // SAFETY: within the arena.
+        let piece = unsafe { piece.add(16) };
+        for to in [40, 100] {
+            // SAFETY: the piece came from these calls, which leave it where it is.
+            let (resized, cost) = unsafe { calls.resize(piece, 80, to) }.expect("it stays");
+            assert_eq!((resized, cost), (piece, Cost { requests: 1, copied: 0 }));
+        }
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
