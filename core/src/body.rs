@@ -150,8 +150,17 @@ impl Body {
         taken
     }
 
-    /// The first block: as announced, at least what is needed now.
+    /// The first block: as announced, at least what is needed now; a hint that no memory is to be had for is as none (E1).
     fn take_first(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
+        let taken = self.take_announced(supply, total);
+        let plain = growth::first(None, 0, supply.options.first_block).max(total);
+        match taken.is_err() && supply.options.length.is_none() && supply.first() > plain {
+            true => self.take_block(supply, plain, false),
+            false => taken,
+        }
+    }
+
+    fn take_announced(&mut self, supply: Supply<'_>, total: usize) -> Result<(), Error> {
         if supply.first_is_exact() {
             let first = supply.first();
             let size = if first >= total {
@@ -163,8 +172,12 @@ impl Body {
                 return self.take_block(supply, size, true);
             }
         }
-        if supply.exact_grows() && supply.pool.expects_large() {
-            return self.take_block(supply, growth::FIRST_EXACT.max(total), true);
+        // Only a guess: where there is no memory for that, the body begins as if nothing were expected (E30).
+        if supply.exact_grows()
+            && supply.pool.expects_large()
+            && self.take_block(supply, growth::FIRST_EXACT.max(total), true).is_ok()
+        {
+            return Ok(());
         }
         // Room for the padding behind an announced body, so that it need not move for that.
         let mut size = supply.first().saturating_add(supply.padding()).max(total);
@@ -203,7 +216,7 @@ impl Body {
 
     fn rent_side(&mut self, pool: &Pool) -> Result<Block, Error> {
         let mut list = Blocks::new_const();
-        let fresh = pool.rent_uncharged(LEAST_WINDOW, false, &mut list)?;
+        let fresh = pool.rent_uncharged(LEAST_WINDOW, None, &mut list)?;
         self.only(list, fresh)
     }
 

@@ -50,6 +50,10 @@ impl Default for PoolOptions {
     }
 }
 
+/// The most touched memory of a warm block that a body begins in which may turn out to be small. A larger one costs no
+/// more when the body has outgrown its small block: that moves a few kB once.
+const MOST_FOR_SMALL: usize = 1 << 20;
+
 /// A pool of blocks. Cloning counts; the memory goes with the last holder, bodies and buffers included (E48).
 ///
 /// Threads: any number at once.
@@ -391,25 +395,25 @@ impl Pool {
     #[inline]
     pub(crate) fn rent(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
         let profile = self.0.options.memory.profile();
-        self.rent_block(size, profile.grows && size > profile.fixed_up_to, list)
+        let grows = profile.grows && size > profile.fixed_up_to;
+        self.rent_block(size, grows.then_some(usize::MAX), list)
     }
 
     /// As [`Pool::rent`], for the first block of a body of which nothing is known: a warm block that grows where there is
     /// one and the last body needed it. Not on a budget, which a block that grows is charged more to at once, nor where a
-    /// viewer sees all of a block, so that all of it would have to be cleared.
+    /// viewer sees all of a block, so that all of it would have to be cleared; nor a block with much memory, which a small
+    /// body that its user keeps would take with it (invariant 2).
     #[inline]
     pub(crate) fn rent_first(&self, size: usize, list: &mut Blocks) -> Result<bool, Error> {
         let profile = self.0.options.memory.profile();
+        if profile.grows && size > profile.fixed_up_to {
+            return self.rent_block(size, Some(usize::MAX), list);
+        }
         let may = profile.grows && !profile.detachable && self.0.options.budget.is_none();
-        self.rent_block(
-            size,
-            profile.grows && size > profile.fixed_up_to || may && self.expects_large(),
-            list,
-        )
+        self.rent_block(size, (may && self.expects_large()).then_some(MOST_FOR_SMALL), list)
     }
 
-    #[inline]
-    fn rent_block(&self, size: usize, grows: bool, list: &mut Blocks) -> Result<bool, Error> {
+    fn rent_block(&self, size: usize, grows: Option<usize>, list: &mut Blocks) -> Result<bool, Error> {
         let fresh = self.rent_uncharged(size, grows, list)?;
         let Some(block) = list.last_mut() else { return Ok(fresh) }; // it was just put there
         let grant = if block.raw.reserve > block.raw.capacity || block.raw.lazy {
@@ -434,10 +438,10 @@ impl Pool {
 
     /// As [`Pool::rent`], but with nothing granted and so nothing charged.
     #[inline]
-    pub(crate) fn rent_uncharged(&self, size: usize, grows: bool, list: &mut Blocks) -> Result<bool, Error> {
+    pub(crate) fn rent_uncharged(&self, size: usize, grows: Option<usize>, list: &mut Blocks) -> Result<bool, Error> {
         let inner = &*self.0;
         let mine = shard::of_this_thread();
-        if grows {
+        if grows.is_some() {
             // What has lain for too long goes, and serves no small body that only begins in it.
             inner.give_back_idle(milliseconds());
         }
@@ -448,13 +452,13 @@ impl Pool {
             });
             if found {
                 // Where nothing else lies, nothing can be idle, and the clock need not be read.
-                if !grows && (shard.retained.count() > 0 || index != mine) {
+                if grows.is_none() && (shard.retained.count() > 0 || index != mine) {
                     inner.give_back_idle(milliseconds());
                 }
                 return Ok(false);
             }
         }
-        if !grows {
+        if grows.is_none() {
             inner.give_back_idle(milliseconds());
         }
         let allocated = inner.options.memory.allocate(rounded(size), POOLED_ALIGN);

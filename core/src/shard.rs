@@ -154,13 +154,13 @@ impl Shelves {
     }
 
     /// The least touched one that has `size` bytes touched already, which leaves the warmer ones to larger bodies;
-    /// else the most touched there is.
-    fn take_growing(&mut self, size: usize) -> Option<Block> {
+    /// else the most touched there is. Never one with more than `most` bytes touched.
+    fn take_growing(&mut self, size: usize, most: usize) -> Option<Block> {
         let from = self.growing.len().saturating_sub(LOOK_AT);
         let candidates = self.growing[from..]
             .iter()
             .enumerate()
-            .filter(|(_, block)| block.raw.reserve >= size);
+            .filter(|(_, block)| block.raw.reserve >= size && block.touched <= most);
         let best = candidates.min_by_key(|(_, block)| match block.touched >= size {
             true => block.touched,
             false => usize::MAX - block.touched,
@@ -215,16 +215,17 @@ impl Shard {
         block
     }
 
-    /// Takes a block of at least `size` bytes if there is one, and says so; `put` is given it.
+    /// Takes a block of at least `size` bytes if there is one, and says so; `put` is given it. `grows`: one that grows,
+    /// of which at most so many bytes are touched.
     #[inline(always)]
-    pub(crate) fn rent(&self, size: usize, grows: bool, put: impl FnOnce(Block)) -> bool {
+    pub(crate) fn rent(&self, size: usize, grows: Option<usize>, put: impl FnOnce(Block)) -> bool {
         // What is seen to be empty is not worth its lock.
         if self.retained.count() == 0 {
             return false;
         }
         let found = self.try_shelves(|shelves| {
             // A memory that grows may have had to give a fixed block instead, where no address space was to be had.
-            let growing = if grows { shelves.take_growing(size) } else { None };
+            let growing = grows.and_then(|most| shelves.take_growing(size, most));
             let block = growing.or_else(|| shelves.take_fixed(size))?;
             self.retained.store_less(block.touched as u64);
             self.reused.store(block.touched as u64);
