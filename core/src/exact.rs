@@ -101,6 +101,7 @@ impl Body {
     /// so that it and its copy are never held at once.
     pub(crate) fn copy_into(&mut self, supply: Supply<'_>, block: &mut Block) {
         if let [large] = self.blocks.as_mut_slice()
+            && large.home == Home::Pool
             && large.used == self.length
             && large.touched as u64 > supply.pool.options().max_retained
         {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use brimful::{Collector, Error, MemoryRef, Options, Pool, PoolOptions, Prefer};
+use brimful::{Collector, Error, Memory, MemoryRef, Options, Pool, PoolOptions, Prefer};
 use common::{MIB, both, is_painted, paint, painted, pool, read_all};
 
 fn exact() -> Options {
@@ -109,4 +109,62 @@ fn memory_of_exact_results_is_charged_to_the_budget_and_given_back_to_it() {
         let mut third = Collector::new(&pool, options).expect("in range");
         third.write(&chunk).expect("all of the budget came back");
     }
+}
+
+/// Pieces that are known by 1, as the system's ranges are, and that do not grow.
+struct Tokens;
+
+// SAFETY: passes everything on to malloc's memory, which knows no tokens.
+unsafe impl Memory for Tokens {
+    fn profile(&self) -> brimful::memory::Profile {
+        brimful::memory::Profile {
+            reallocates: false,
+            ..MemoryRef::malloc().profile()
+        }
+    }
+
+    fn allocate(&self, size: usize, align: usize) -> Option<brimful::memory::Raw> {
+        let raw = MemoryRef::malloc().allocate(size + 4096, align)?;
+        // The body begins a page, as a host's memory may.
+        assert_eq!(raw.pointer.addr().get() % 4096, 16, "a mapping of its own");
+        // SAFETY: within the piece.
+        let pointer = unsafe { raw.pointer.add(4080) };
+        Some(brimful::memory::Raw {
+            pointer,
+            capacity: size,
+            reserve: size,
+            token: 1,
+            ..raw
+        })
+    }
+
+    unsafe fn deallocate(&self, mut raw: brimful::memory::Raw) {
+        // SAFETY: undoes `allocate`.
+        unsafe {
+            raw.pointer = raw.pointer.sub(4080);
+            MemoryRef::malloc().deallocate(raw);
+        }
+    }
+}
+
+#[test]
+fn memory_of_exact_results_is_not_cut_as_if_it_were_the_pools() {
+    let pool = Pool::new(PoolOptions {
+        max_retained: 1 << 20,
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    let options = Options {
+        prefer: Prefer::Exact,
+        size_hint: Some(50 << 20),
+        max_prealloc: 64 << 20,
+        exact_memory: MemoryRef::counted(Tokens),
+        ..Options::default()
+    };
+    let mut collector = Collector::new(&pool, options).expect("in range");
+    let body: Vec<u8> = (0..40 << 20).map(paint).collect();
+    collector.write(&body).expect("memory");
+    collector.end().expect("open");
+    assert!(collector.finish_exact().expect("complete").as_slice() == body);
+    assert_eq!(pool.stats().freed_bytes, 0);
 }

@@ -1,4 +1,5 @@
 //! What the pool guesses of the next body costs time where it is wrong, and nothing else.
+#![allow(clippy::cast_possible_truncation, reason = "the numbers here are small")]
 
 mod common;
 
