@@ -115,8 +115,8 @@ impl Inner {
 
     /// All shards, beginning with this one.
     #[inline(always)]
-    fn shards_from(&self, first: usize) -> impl Iterator<Item = (usize, &Shard)> {
-        (first..first + SHARDS).map(|index| (index % SHARDS, &self.shards[index % SHARDS]))
+    fn shards_from(&self, first: usize) -> impl Iterator<Item = &Shard> {
+        (first..first + SHARDS).map(|index| &self.shards[index % SHARDS])
     }
 
     fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {
@@ -195,8 +195,11 @@ impl Inner {
             while let Some(stale) = shard.take_coldest(now.saturating_sub(idle)) {
                 self.free(stale);
             }
-            if let Some(stamp) = shard.oldest() {
-                self.sweep_after(stamp);
+            match shard.oldest() {
+                Some(stamp) => self.sweep_after(stamp),
+                // Somebody else is at it; what lies there is looked at another time.
+                None if shard.retained.count() > 0 => self.sweep_after(now),
+                None => {}
             }
         }
     }
@@ -231,15 +234,18 @@ impl Inner {
             self.shards[block.shard].outgrown.store(outgrown, Relaxed);
         }
         (block.used, block.stamp) = (0, now);
-        self.sweep_after(now);
         self.put(block, most, true);
+        self.sweep_after(now);
+        if self.closed.load(Relaxed) {
+            self.trim(0); // it was closed meanwhile (E48)
+        }
     }
 
     /// Puts a block onto the shelves of its shard, or of the next one that nobody else is at.
     fn put(&self, block: Block, most: u64, was_out: bool) {
         let first = block.shard;
         let mut slot = Some(block);
-        for (_, shard) in self.shards_from(first) {
+        for shard in self.shards_from(first) {
             shard.put(&mut slot, was_out);
             if slot.is_none() {
                 // Of two threads that put blocks at once, one at least sees both behind a fence. It is not needed while each
@@ -445,14 +451,14 @@ impl Pool {
             // What has lain for too long goes, and serves no small body that only begins in it.
             inner.give_back_idle(milliseconds());
         }
-        for (index, shard) in inner.shards_from(mine) {
+        for shard in inner.shards_from(mine) {
             let found = shard.rent(size, grows, |mut block| {
                 (block.granted, block.shard) = (0, mine);
                 list.push(block);
             });
             if found {
-                // Where nothing else lies, nothing can be idle, and the clock need not be read.
-                if grows.is_none() && (shard.retained.count() > 0 || index != mine) {
+                // Where nothing else lies, at any shard, nothing can be idle, and the clock need not be read.
+                if grows.is_none() && inner.sum(|shard| shard.retained.count()) > 0 {
                     inner.give_back_idle(milliseconds());
                 }
                 return Ok(false);

@@ -464,3 +464,23 @@ fn a_warm_body_takes_no_memory_for_its_handle_either() {
     }
     assert_eq!(places.len(), 1, "every handle lay where the one before it had lain");
 }
+
+#[test]
+fn a_rent_alone_gives_back_what_lies_idle_at_other_shards() {
+    let pool = Pool::new(PoolOptions {
+        idle_milliseconds: 30,
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    let body = |bytes| {
+        let mut collector = Collector::new(&pool, Options::default()).expect("in range");
+        read_all(&mut collector, &mut painted(bytes, usize::MAX, 0)).expect("complete");
+        collector.finish().expect("complete")
+    };
+    std::thread::scope(|scope| scope.spawn(|| drop(body(6 * MIB))).join().expect("no panic"));
+    drop(body(100));
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    let kept = body(100);
+    assert!(pool.stats().retained_bytes < 65536, "{:?}", pool.stats());
+    drop(kept);
+}
