@@ -7,8 +7,8 @@ REASONS = {
           "twenty functions of which none has more than 400; recycled handles, an uncounted default pool and fewer looks at the "
           "clock took 13 ns of it, shards gave some back. Just below and above 16 MiB the ratio moves with the cache: at 16 MiB "
           "itself, between them, it is reached.",
-    "T2": "A small body costs 1,280 instructions in the library: 69 to 104 ns beside 8 to 60. At 64 MiB and more the first quarter "
-          "comes in small pages and is moved by the allocator before the announcement is believed (E8).",
+    "T2": "A small body costs 1,280 instructions in the library: 69 to 104 ns beside 8 to 60. At 64 MiB and more what comes "
+          "before a quarter of the length lies in the heap or in small pages, and is moved when the announcement is believed (E8).",
     "T3": "Small: as T1, and the copy to the exact size. Beginning in malloc's memory instead was tried and left, see "
           "docs/design/growth.md. 100 kB to 10 MB: the first block's 16 KiB are moved, and the last realloc shrinks, which the best "
           "peers, BytesMut and evbuffer, leave out. 16 MiB and one byte more: the result leaves the heap for a mapping of its own, "

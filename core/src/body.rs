@@ -57,6 +57,11 @@ impl Body {
         }
     }
 
+    /// Bytes of the last block that the body may use.
+    pub(crate) fn last_granted(&self) -> usize {
+        self.blocks.last().map_or(0, |block| block.granted)
+    }
+
     /// Whether the last block is full for good: it neither grows nor can be exchanged for a growing one without a
     /// copy, and nothing waits in the side window yet (E10).
     pub(crate) fn may_look_aside(&self) -> bool {

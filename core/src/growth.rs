@@ -13,6 +13,10 @@ pub(crate) const LARGE_STEP: usize = 256 << 10;
 /// The first size of an exact result that grows by reallocating, once the small first block is outgrown.
 pub(crate) const FIRST_EXACT: usize = 64 << 10;
 
+/// An exact result that grows and has so many bytes is seen to end before it grows again: its next step is 32 MiB, for which
+/// glibc leaves the heap.
+pub(crate) const LOOKS_ASIDE_FROM: usize = 16 << 20;
+
 /// The smallest window that nearly full memory may lead to (E12), and the size of the side window (E10).
 pub(crate) const LEAST_WINDOW: usize = 4 << 10;
 

@@ -113,10 +113,11 @@ impl Inner {
         }
     }
 
-    /// All shards, beginning with this one.
+    /// All shards, beginning with this one, and at the end it again: whoever was at it may be gone, and what lies there is
+    /// this thread's own.
     #[inline(always)]
     fn shards_from(&self, first: usize) -> impl Iterator<Item = &Shard> {
-        (first..first + SHARDS).map(|index| &self.shards[index % SHARDS])
+        (first..=first + SHARDS).map(|index| &self.shards[index % SHARDS])
     }
 
     fn sum(&self, of: impl Fn(&Shard) -> u64) -> u64 {

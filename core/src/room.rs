@@ -148,7 +148,9 @@ impl Collector {
     fn looks_aside(&self, supply: Supply<'_>, lacking: u64) -> bool {
         // Never beside memory that realloc may grow: a small block behind it would stop that in place.
         let at_hint = self.options.size_hint == Some(self.received);
-        if self.body.is_exact() && supply.exact_grows() && lacking > 0 && !at_hint {
+        // A large one leaves the heap with its next step, and moves for that, which one byte less of the body would not need.
+        let stays = self.body.last_granted() < growth::LOOKS_ASIDE_FROM;
+        if self.body.is_exact() && supply.exact_grows() && lacking > 0 && !at_hint && stays {
             return false;
         }
         self.body.may_look_aside() && self.options.length.is_none_or(|length| self.received >= length)

@@ -168,3 +168,20 @@ fn memory_of_exact_results_is_not_cut_as_if_it_were_the_pools() {
     assert!(collector.finish_exact().expect("complete").as_slice() == body);
     assert_eq!(pool.stats().freed_bytes, 0);
 }
+
+#[test]
+fn a_large_result_that_is_just_full_does_not_grow_to_see_the_end() {
+    for surplus in [0, 1, 4096, 5000] {
+        let length = 16 * MIB + surplus;
+        let mut collector = Collector::new(&pool(MemoryRef::system()), exact()).expect("in range");
+        read_all(&mut collector, &mut painted(length, 60_000, 0)).expect("complete");
+        let result = collector.finish_exact().expect("complete");
+        let info = result.info();
+        if surplus == 0 {
+            assert!(info.peak_held <= (length + 65536) as u64, "{info:?}");
+        }
+        // What came aside moves once, and so may the heap's 16 MiB, into the mapping.
+        assert!(info.copied <= (16 * MIB + 65536) as u64, "{info:?}");
+        assert!(is_painted(result.as_slice()) && result.len() == length);
+    }
+}
