@@ -7,9 +7,10 @@
 mod common;
 
 use brimful::{
-    Buffer, Charset, Collector, Encoding, Error, Fault, Faults, MemoryRef, Options, Text, Undecoded, Widest,
+    Buffer, Charset, Collector, Encoding, Error, Fault, Faults, MemoryRef, Options, Text, Undecoded, Unit, Widest,
 };
 use serde_json::Value;
+use std::mem::MaybeUninit;
 
 fn read(name: &str) -> Value {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -475,6 +476,62 @@ fn text_that_turns_out_longer_is_moved_a_few_times_at_most_and_cut_to_its_length
             "{info:?}"
         );
     }
+}
+
+/// What `fill` writes in room for so many units, checked to leave alone what is behind.
+fn filled<U: Unit + From<u8> + PartialEq + std::fmt::Debug>(
+    text: &Text<'_, [&[u8]]>,
+    faults: Faults,
+    room: usize,
+) -> Vec<U> {
+    let mut memory = vec![MaybeUninit::new(U::from(0xA5)); room + 3];
+    let count = text.fill(faults, &mut memory[..room]).expect("no fault");
+    // SAFETY: all were written with 0xA5 at least.
+    let memory: Vec<U> = memory.iter().map(|unit| unsafe { unit.assume_init() }).collect();
+    assert!(count <= room && memory[count..].iter().all(|&unit| unit == U::from(0xA5)));
+    memory[..count].to_vec()
+}
+
+#[test]
+fn a_host_s_string_is_filled_with_exactly_the_units_that_were_measured_and_never_beyond_its_room() {
+    let sentences = [
+        "",
+        "plain ASCII of some length, which is widened by the block",
+        "déjà vu à côté, ÿ",
+        "a€日本語 and more than sixteen bytes of ASCII behind it",
+        "a😀€é, 😀😀 in pairs",
+    ];
+    for (index, sentence) in sentences.iter().enumerate() {
+        for cut in 0..=sentence.len() {
+            let (head, tail) = sentence.as_bytes().split_at(cut);
+            let pieces = &[head, tail, b"\xFF"][..];
+            for (faults, pieces) in [(Faults::Strict, &pieces[..2]), (Faults::Replace, pieces)] {
+                let text = Text::new(pieces, Some(Encoding::UTF_8));
+                let measure = text.measure(faults).expect("no fault");
+                let expected = String::from_utf8_lossy(&pieces.concat()).into_owned();
+                let utf16: Vec<u16> = expected.encode_utf16().collect();
+                let utf32: Vec<u32> = expected.chars().map(u32::from).collect();
+                assert_eq!(filled::<u16>(&text, faults, measure.utf16), utf16);
+                assert_eq!(filled::<u32>(&text, faults, measure.chars), utf32);
+                let latin1 = expected
+                    .chars()
+                    .map(|character| character as u32 as u8)
+                    .collect::<Vec<_>>();
+                assert_eq!(filled::<u8>(&text, faults, measure.chars), latin1, "cut to the unit");
+                assert_eq!(measure.widest <= Widest::Latin1, utf32.iter().all(|&unit| unit < 0x100));
+                if index < 4 || cut % 5 == 0 {
+                    for room in 0..=utf16.len() {
+                        let fits = String::from_utf16(&utf16[..room]).map_or(room.saturating_sub(1), |_| room);
+                        assert_eq!(filled::<u16>(&text, faults, room), utf16[..fits], "no half of a pair");
+                        let fits = room.min(utf32.len());
+                        assert_eq!(filled::<u32>(&text, faults, fits), utf32[..fits]);
+                    }
+                }
+            }
+        }
+    }
+    let fault = Text::new(&b"ab\xFF"[..], None).fill(Faults::Strict, &mut [MaybeUninit::<u16>::uninit(); 9]);
+    assert_eq!(fault.map_err(|fault| fault.offset), Err(2));
 }
 
 #[test]

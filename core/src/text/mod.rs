@@ -20,6 +20,7 @@ mod encoding;
 #[cfg(feature = "legacy-encodings")]
 mod legacy;
 mod measure;
+mod units;
 mod utf8;
 mod wide;
 mod writer;
@@ -27,11 +28,13 @@ mod writer;
 pub use charset::Charset;
 pub use encoding::Encoding;
 pub use measure::{Measure, Widest};
+pub use units::Unit;
 
 use crate::buffer::{Buffer, Exact};
 use crate::error::Error;
 use crate::memory::MemoryRef;
 use core::fmt;
+use core::mem::MaybeUninit;
 use decoder::Decoder;
 use writer::Writer;
 
@@ -221,6 +224,36 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
             Ok::<(), Fault>(())
         })?;
         Ok(measure)
+    }
+
+    /// Writes the text to the front of `target` in units of a host's strings: Latin-1, UTF-16 or UTF-32. Says how many
+    /// units it has written, each of them initialised; it stops before a character that has no room, and what has no
+    /// place in the unit (a character above U+00FF in Latin-1) is cut to it. A text that [`Text::measure`] has measured
+    /// with the same `faults` fills exactly so many units as that said, of `u8` where its widest is at most
+    /// [`Widest::Latin1`].
+    ///
+    /// # Errors
+    /// A [`Fault`] where [`Faults::Strict`] finds one.
+    pub fn fill<U: Unit>(&self, faults: Faults, target: &mut [MaybeUninit<U>]) -> Result<usize, Fault> {
+        enum Ended {
+            Full,
+            Fault(Fault),
+        }
+        impl From<Fault> for Ended {
+            fn from(fault: Fault) -> Ended {
+                Ended::Fault(fault)
+            }
+        }
+        let mut written = 0;
+        let ended = self.pieces(faults, |piece| {
+            let (units, whole) = units::write(piece, &mut target[written..]);
+            written += units;
+            if whole { Ok(()) } else { Err(Ended::Full) }
+        });
+        match ended {
+            Err(Ended::Fault(fault)) => Err(fault),
+            Ok(()) | Err(Ended::Full) => Ok(written),
+        }
     }
 
     /// The text as UTF-8 in this memory, of exactly its length, with `padding` zero bytes behind it that are not
