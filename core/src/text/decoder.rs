@@ -4,7 +4,8 @@ use super::encoding::Kind;
 #[cfg(feature = "legacy-encodings")]
 use super::legacy::Legacy;
 use super::utf8::Utf8;
-use super::wide::{Utf16, Utf32};
+use super::utf16::Utf16;
+use super::utf32::Utf32;
 use super::{Encoding, Fault, Faults};
 
 /// What becomes of a fault: where it is, and the character in its place.

@@ -19,10 +19,12 @@ mod decoder;
 mod encoding;
 #[cfg(feature = "legacy-encodings")]
 mod legacy;
+mod length;
 mod measure;
 mod units;
+mod utf16;
+mod utf32;
 mod utf8;
-mod wide;
 mod writer;
 
 pub use charset::Charset;
@@ -265,7 +267,7 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
     /// [`Undecoded`]; nothing is left of the memory then.
     pub fn to_exact(&self, faults: Faults, memory: &MemoryRef, padding: usize) -> Result<Exact, Undecoded> {
         let length = self.length - self.mark;
-        let room = wide::utf8_length(self.encoding, self.segments()).unwrap_or(length);
+        let room = length::utf8_length(self.encoding, self.segments()).unwrap_or(length);
         let mut writer = Writer::new(memory, room, padding, length)?;
         let mut decoder = Decoder::new(self.encoding, faults, self.mark);
         for chunk in self.segments().flat_map(|segment| segment.chunks(DECODED_AT_ONCE)) {
