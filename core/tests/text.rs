@@ -6,9 +6,7 @@
 
 mod common;
 
-use brimful::{
-    Buffer, Charset, Collector, Encoding, Error, Fault, Faults, MemoryRef, Options, Text, Undecoded, Unit, Widest,
-};
+use brimful::{Buffer, Collector, Encoding, Error, Fault, Faults, MemoryRef, Options, Text, Undecoded, Unit, Widest};
 use serde_json::Value;
 use std::mem::MaybeUninit;
 
@@ -198,6 +196,7 @@ fn every_case_of_the_table_holds_whole_and_cut_in_every_place() {
 #[test]
 #[cfg(feature = "legacy-encodings")]
 fn every_label_of_the_encoding_standard_resolves_in_any_case_with_quotes_and_white_space() {
+    use brimful::Charset;
     let mut count = 0;
     for (name, labels) in read("labels.json").as_object().expect("an object") {
         for label in labels.as_array().expect("an array") {
