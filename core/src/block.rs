@@ -1,7 +1,7 @@
 //! A piece of memory with a body's bytes at its start.
 
 use crate::buffer::Inner;
-use crate::memory::{HUGE_FROM, HUGE_PAGE, MemoryRef, PAGE, Raw};
+use crate::memory::{self, HUGE_FROM, HUGE_PAGE, MemoryRef, PAGE, Raw};
 use crate::pool::Pool;
 use crate::shared::Place;
 use smallvec::SmallVec;
@@ -96,6 +96,14 @@ impl Block {
         let padding = padding.min(self.raw.capacity - self.used);
         // SAFETY: used + padding <= capacity by the line above, and nobody looks at bytes behind `used` yet.
         unsafe { self.raw.pointer.as_ptr().add(self.used).write_bytes(0, padding) };
+    }
+
+    /// Of a block of the pool, only the first `length` bytes may be looked at from here on.
+    #[inline(always)]
+    pub(crate) fn show(&self, length: usize) {
+        if self.home == Home::Pool {
+            memory::show_only(&self.raw, length);
+        }
     }
 
     /// The body's bytes in this block.

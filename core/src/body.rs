@@ -222,7 +222,9 @@ impl Body {
     fn rent_side(&mut self, pool: &Pool) -> Result<Block, Error> {
         let mut list = Blocks::new_const();
         let fresh = pool.rent_uncharged(LEAST_WINDOW, None, &mut list)?;
-        self.only(list, fresh)
+        let side = self.only(list, fresh)?;
+        side.show(LEAST_WINDOW);
+        Ok(side)
     }
 
     fn only(&mut self, mut list: Blocks, fresh: bool) -> Result<Block, Error> {
@@ -283,6 +285,7 @@ impl Body {
         }
         // A source may write anywhere in its window, whatever it claims afterwards (E49).
         block.raw.dirty = block.raw.dirty.max(end);
+        block.show(end);
         Some(Window {
             pointer,
             room,
@@ -320,6 +323,7 @@ impl Body {
             }
             let side = self.side.as_mut().ok_or(Error::NoMemory)?;
             side.raw.dirty = side.raw.dirty.max(room);
+            side.show(room);
             side.raw.pointer
         };
         if cleared {
@@ -339,10 +343,22 @@ impl Body {
     #[inline]
     pub(crate) fn land(&mut self, pool: &Pool, aside: bool, kept: usize) {
         self.length += kept;
+        self.show_all();
         if !aside {
             self.add_used(pool, kept);
         } else if let Some(side) = &mut self.side {
             side.used = kept;
+        }
+    }
+
+    /// The last window is not out any more.
+    #[inline]
+    fn show_all(&self) {
+        if let Some(block) = self.blocks.last() {
+            block.show(block.granted);
+        }
+        if let Some(side) = &self.side {
+            side.show(LEAST_WINDOW);
         }
     }
 
@@ -441,6 +457,7 @@ impl Body {
         if let Some(block) = block {
             block.spoiled = true;
         }
+        self.show_all();
     }
 
     /// No block is to be used by others any more.

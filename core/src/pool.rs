@@ -145,6 +145,7 @@ impl Inner {
     fn free(&self, block: Block) {
         self.freed.add(0);
         self.disown(block.touched as u64);
+        memory::show_only(&block.raw, block.raw.capacity);
         // SAFETY: a pool's block is a piece of its memory, and goes back once, by value.
         unsafe { self.options.memory.deallocate(block.raw) };
     }
@@ -245,6 +246,7 @@ impl Inner {
     /// Puts a block onto the shelves of its shard, or of the next one that nobody else is at.
     fn put(&self, block: Block, most: u64, was_out: bool) {
         let first = block.shard;
+        memory::show_only(&block.raw, 0);
         let mut slot = Some(block);
         for shard in self.shards_from(first) {
             shard.put(&mut slot, was_out);
@@ -489,6 +491,7 @@ impl Pool {
             return Err(self.0.refuse(Error::NoMemory));
         }
         block.granted = block.granted.max(granted);
+        memory::show_only(&block.raw, block.granted);
         Ok(())
     }
 
@@ -511,6 +514,7 @@ impl Pool {
     pub(crate) fn ungrant(&self, block: &mut Block, granted: usize) {
         self.0.discharge((block.granted - granted) as u64);
         block.granted = granted;
+        memory::show_only(&block.raw, granted);
     }
 
     /// Counts memory of a block that was touched for the first time while it is out.

@@ -7,12 +7,14 @@
 mod heap;
 mod huge;
 mod malloc;
+mod poison;
 #[cfg(target_os = "linux")]
 mod system;
 
 use heap::HEAP;
 pub(crate) use huge::{HUGE_FROM, HUGE_PAGE};
 pub use malloc::{Calls, prefer_huge_pages};
+pub(crate) use poison::show_only;
 
 use crate::shared::Shared;
 use core::alloc::Layout;
