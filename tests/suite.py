@@ -98,10 +98,16 @@ def suites() -> list[Suite]:
         Suite(
             "c",
             ["make", "--no-print-directory", "-C", "tests/c", "test", f"PREFIX={PREFIX}", f"BUILD={ROOT / 'build' / 'c'}"],
-            r"^(c|valgrind): \d+ passed",
+            r"^c( under valgrind)?: \d+ passed",
             r"^skipped - ",
         ),
         Suite("cpp", ["make", *CPP, "test"], r"^cpp: \d+ passed", r"^skipped - "),
+        Suite(
+            "sanitize",
+            ["make", "--no-print-directory", "-C", "tests/sanitize", "test", f"PREFIX={PREFIX}", f"TARGET={TARGET}", f"PYTHON={PYTHON}"],
+            r"^(c|cpp)\b.*: \d+ passed|^canaries of ",
+            r"^skipped - ",
+        ),
         Suite(
             "install",
             [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "tests/install"],

@@ -1,4 +1,4 @@
-/* See check.h. `abi [WORD]` runs the tests whose names hold WORD, all without it. */
+/* See check.h. `abi [WORD]` runs the tests whose names hold WORD, all without it. Closes with CHECK_NAME. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -45,9 +45,9 @@ void check_skip(const char *reason)
   skipped_here = reason;
 }
 
-int check_under_valgrind(void)
+int check_under_tool(void)
 {
-  return getenv("CHECK_VALGRIND") != NULL;
+  return getenv("CHECK_UNDER") != NULL;
 }
 
 static void print_sentence(const char *name)
@@ -59,6 +59,7 @@ static void print_sentence(const char *name)
 int main(int count, char **arguments)
 {
   unsigned passed = 0, failed = 0, skipped = 0;
+  const char *name = getenv("CHECK_NAME");
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (struct test *test = first; test != NULL; test = test->next) {
     if (count > 1 && strstr(test->name, arguments[1]) == NULL)
@@ -68,7 +69,7 @@ int main(int count, char **arguments)
     test->run();
     passed += !failed_here && skipped_here == NULL;
     failed += failed_here != 0;
-    if (check_under_valgrind() && !failed_here)
+    if (check_under_tool() && !failed_here)
       continue; /* what is left out there has run without it */
     skipped += !failed_here && skipped_here != NULL;
     printf("%s - ", failed_here ? "FAILED" : skipped_here != NULL ? "skipped" : "ok");
@@ -77,11 +78,9 @@ int main(int count, char **arguments)
       printf(" (%s)", skipped_here);
     putchar('\n');
   }
-  if (check_under_valgrind())
-    printf("valgrind: %u passed, %u failed\n", passed, failed);
-  else if (skipped > 0)
-    printf("c: %u passed, %u failed, %u skipped\n", passed, failed, skipped);
-  else
-    printf("c: %u passed, %u failed\n", passed, failed);
+  printf("%s: %u passed, %u failed", name != NULL ? name : "c", passed, failed);
+  if (skipped > 0)
+    printf(", %u skipped", skipped);
+  putchar('\n');
   return failed > 0 || passed == 0;
 }

@@ -53,7 +53,7 @@ void check_skip(const char *reason);
     return;                                                                                                            \
   } while (0)
 
-/* Whether the tests run under valgrind, where memory and time are not what they are. */
-int check_under_valgrind(void);
+/* Whether the tests run under valgrind or a sanitizer (CHECK_UNDER is set), where memory and time are not what they are. */
+int check_under_tool(void);
 
 #endif

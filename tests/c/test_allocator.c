@@ -286,7 +286,7 @@ static void fail_each_in_turn(int fails_on)
   static const uint64_t lengths[] = { 0, 100, 20000, 1000000, 20000000 };
   for (int known = 0; known < 2; known++) {
     for (int exact = 0; exact < 2; exact++) {
-      for (size_t i = 0; i < ARRAY_LENGTH(lengths) - (size_t)check_under_valgrind(); i++) {
+      for (size_t i = 0; i < ARRAY_LENGTH(lengths) - (size_t)check_under_tool(); i++) {
         struct own own = { 0 };
         uint64_t last;
         collect_in(&own, lengths[i], known, exact, 0);

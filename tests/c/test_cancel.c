@@ -128,7 +128,7 @@ static brimful_status ends_at_the_barrier(void *context, void *window, size_t ro
 
 TEST(a_body_s_end_and_a_cancel_at_the_same_moment_give_one_of_the_two_and_the_whole_body_in_both)
 {
-  unsigned cancelled = 0, rounds = check_under_valgrind() ? 20 : 300;
+  unsigned cancelled = 0, rounds = check_under_tool() ? 20 : 300;
   for (unsigned i = 0; i < rounds; i++) {
     brimful_options options = BRIMFUL_OPTIONS_INIT;
     pthread_barrier_t barrier;

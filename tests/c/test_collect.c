@@ -48,7 +48,7 @@ static void every_size(int exact)
           brimful_status status;
           options.info = &info;
           source.each = pieces[each];
-          if (check_under_valgrind() && (sizes[i] > MIB || each > 0))
+          if (check_under_tool() && (sizes[i] > MIB || each > 0))
             continue;
           if (exact) {
             void *data;
@@ -113,7 +113,7 @@ TEST(an_unknown_pooled_body_of_100_MB_lies_in_one_piece_and_copies_at_most_1_MiB
   struct source source = SOURCE(100000000);
   brimful_buffer *buffer;
   brimful_info info = { .struct_size = sizeof info };
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("slow under valgrind");
   pool = new_pool(0);
   REQUIRE(brimful_collect(pool, NULL, source_read, &source, &buffer, NULL) == BRIMFUL_OK);

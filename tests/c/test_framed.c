@@ -150,7 +150,7 @@ static const size_t packet_sizes[] = { 9, 13, 31, 32767 };
 TEST(each_value_of_up_to_64_bytes_cut_anywhere_and_stopped_anywhere_is_what_was_put_in)
 {
   brimful_pool *pools[] = { new_pool(0), new_pool(BRIMFUL_POOL_LIST) };
-  size_t step = check_under_valgrind() ? 21 : 1;
+  size_t step = check_under_tool() ? 21 : 1;
   for (size_t length = 0; length <= 64; length += step) {
     for (size_t cut = 0; cut <= length; cut += step) {
       for (size_t p = 0; p < ARRAY_LENGTH(packet_sizes); p++) {
@@ -174,7 +174,7 @@ TEST(two_stops_anywhere_lose_nothing)
 {
   static const size_t sizes[] = { 0, 1, 2, 7, 33, 64 };
   brimful_pool *pool = new_pool(0);
-  for (size_t i = 0; i < ARRAY_LENGTH(sizes) && !check_under_valgrind(); i++) { /* H2 */
+  for (size_t i = 0; i < ARRAY_LENGTH(sizes) && !check_under_tool(); i++) { /* H2 */
     for (size_t p = 1; p < ARRAY_LENGTH(packet_sizes); p++) {
       size_t lengths[] = { sizes[i], 3, SIZE_MAX };
       struct framing packets = three_values(sizes[i], sizes[i] / 3, i % 2 == 0, packet_sizes[p]);
@@ -196,8 +196,8 @@ TEST(headers_totals_and_chunk_lengths_may_be_cut_at_each_byte_and_at_every_set_o
   size_t lengths[] = { 5, 3, SIZE_MAX };
   struct framing packets = three_values(5, 2, 1, 19); /* H8 */
   brimful_pool *pool = new_pool(0);
-  for (size_t from = 0; from + WIDE <= packets.length; from += check_under_valgrind() ? 40 : 4) {
-    for (unsigned set = 0; set < 1u << WIDE; set += check_under_valgrind() ? 97 : 1) {
+  for (size_t from = 0; from + WIDE <= packets.length; from += check_under_tool() ? 40 : 4) {
+    for (unsigned set = 0; set < 1u << WIDE; set += check_under_tool() ? 97 : 1) {
       size_t stops[WIDE], count = 0;
       for (unsigned bit = 0; bit < WIDE; bit++) {
         if (set >> bit & 1)
@@ -248,9 +248,9 @@ TEST(random_values_of_up_to_5_MiB_over_packets_of_any_size_are_what_was_put_in)
 {
   uint64_t seed = 20261130;
   brimful_pool *pools[] = { new_pool(0), new_pool(BRIMFUL_POOL_LIST) };
-  for (int i = 0; i < (check_under_valgrind() ? 2 : 300); i++)
+  for (int i = 0; i < (check_under_tool() ? 2 : 300); i++)
     CHECK(random_connection_is_right(&seed, pools[i % 2], 3000, 20));
-  for (int i = 0; i < (check_under_valgrind() ? 0 : 16); i++)
+  for (int i = 0; i < (check_under_tool() ? 0 : 16); i++)
     CHECK(random_connection_is_right(&seed, pools[i % 2], 5 << 20, 3));
   brimful_pool_release(pools[0]);
   brimful_pool_release(pools[1]);
@@ -272,7 +272,7 @@ static brimful_info cost_of(const struct framing *packets, brimful_pool *pool, i
 
 TEST(a_value_that_stops_after_every_packet_costs_the_same_memory_and_copies_as_one_that_does_not)
 {
-  for (int way = 0; way < (check_under_valgrind() ? 1 : 8); way++) { /* E27 */
+  for (int way = 0; way < (check_under_tool() ? 1 : 8); way++) { /* E27 */
     int exact = way & 1, tells = way >> 1 & 1;
     struct framing framing = { NULL, NULL, 0, 0 };
     framing_value(&framing, 0, 5 << 20, 16384, tells ? 5 << 20 : FRAMED_UNKNOWN);
@@ -315,7 +315,7 @@ TEST(two_thousand_values_that_share_packets_leave_nothing_behind_and_take_no_mor
 {
   enum { VALUES = 2000, WARM = 200 };
   static const size_t sizes[] = { 0, 1, 3, 100, 5000, SIZE_MAX, 17, 70000, 300, 1000, 12, 250000 };
-  size_t rounds = check_under_valgrind() ? WARM + 50 : VALUES; /* H3, E40 */
+  size_t rounds = check_under_tool() ? WARM + 50 : VALUES; /* H3, E40 */
   static size_t lengths[VALUES];
   struct framing framing = { NULL, NULL, 0, 0 };
   for (size_t i = 0; i < rounds; i++) {

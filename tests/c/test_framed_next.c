@@ -20,7 +20,7 @@ TEST(after_a_cancelled_value_the_next_is_in_step_with_nothing_of_the_first)
   static struct framed decoders[CONNECTIONS];
   static size_t at[CONNECTIONS];
   static int cancelled[CONNECTIONS]; /* the value that is under way, or is the next */
-  int connections = check_under_valgrind() ? 5 : CONNECTIONS, right = 0, open = connections;
+  int connections = check_under_tool() ? 5 : CONNECTIONS, right = 0, open = connections;
   struct framing framing = { NULL, NULL, 0, 0 }, packets;
   brimful_pool *pool = new_pool(0);
   uint64_t seed = 7;
@@ -230,7 +230,7 @@ TEST(a_body_s_tail_and_the_next_one_s_head_in_one_chunk_go_by_taken)
       framing_put(&all, &value, 1, i);
     }
   }
-  for (int round = 0; round < (check_under_valgrind() ? 2 : 50); round++) {
+  for (int round = 0; round < (check_under_tool() ? 2 : 50); round++) {
     size_t at = 0, piece = 0, taken;
     options.length = lengths[0];
     options.prefer = round % 2 == 0 ? BRIMFUL_PREFER_POOLED : BRIMFUL_PREFER_EXACT;

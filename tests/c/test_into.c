@@ -229,7 +229,7 @@ TEST(a_body_s_tail_and_the_next_one_s_head_in_one_chunk_go_to_their_own_targets)
 {
   /* H3: thousands of values in one stream, none of whose bytes may show up in another */
   static unsigned char stream[4096];
-  unsigned values = check_under_valgrind() ? 200 : 20000, seed = 7;
+  unsigned values = check_under_tool() ? 200 : 20000, seed = 7;
   unsigned char target[64];
   brimful_options options = BRIMFUL_OPTIONS_INIT;
   brimful_collector *collector = NULL;

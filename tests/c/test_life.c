@@ -1,9 +1,7 @@
 /* Forks at every kind of moment, unloading the library, and the example of an event loop (H35, H41, H43; E50). */
-#define _GNU_SOURCE /* dladdr */
 #include "check.h"
 #include "source.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +11,7 @@
 
 static unsigned times(void)
 {
-  return check_under_valgrind() ? 10 : 1000;
+  return check_under_tool() ? 10 : 1000;
 }
 
 /* Whether the child left with what it was to say. */
@@ -120,7 +118,7 @@ static void *keeps_the_pool_busy(void *context)
 
 TEST(a_child_that_is_forked_while_another_thread_is_in_the_pool_works_a_thousand_times)
 {
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("what the other thread holds at the fork is lost in the child, which valgrind calls a leak");
   brimful_pool *own = new_pool(0);
   for (int which = 0; which < 2; which++) { /* the default pool too */
@@ -169,11 +167,9 @@ static int run_beside(const char *command, char *line, size_t size)
 TEST(the_library_is_loaded_used_on_threads_and_unloaded_a_hundred_times)
 {
   char command[1200], line[256];
-  Dl_info here;
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("has run without it");
-  REQUIRE(dladdr((void *)(uintptr_t)brimful_version_number, &here) != 0);
-  snprintf(command, sizeof command, "unload %s", here.dli_fname);
+  snprintf(command, sizeof command, "unload %s", SHARED_LIBRARY);
   SAME(run_beside(command, line, sizeof line), 0);
   CHECK(strcmp(line, "100 times loaded, 0 times still mapped afterwards") == 0);
   if (strcmp(line, "100 times loaded, 0 times still mapped afterwards") != 0)
@@ -184,7 +180,7 @@ TEST(in_an_event_loop_with_a_flooding_peer_the_quiet_one_is_served_within_one_st
 {
   char line[256];
   unsigned long flood = 0, most = 0, step = 0;
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("has run without it");
   SAME(run_beside("epoll", line, sizeof line), 0);
   int fields = sscanf(line, "served after at most %lu bytes of the flood (step %lu, flood %lu)", &most, &step, &flood);
@@ -196,7 +192,7 @@ TEST(in_an_event_loop_with_a_flooding_peer_the_quiet_one_is_served_within_one_st
 TEST(messages_pass_a_queue_between_two_threads_into_collectors_and_the_sender_is_held_at_its_capacity)
 {
   char line[256];
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("has run without it");
   SAME(run_beside("queue", line, sizeof line), 0);
   CHECK(strcmp(line, "40 messages, 40 right, 64000140 bytes, 0 copied, at most 1 MiB waited") == 0);

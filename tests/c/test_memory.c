@@ -32,7 +32,7 @@ static uint64_t page_faults(void)
 
 TEST(a_body_that_declares_2_to_the_40_bytes_and_delivers_10_takes_less_than_20_MiB)
 {
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("memory is valgrind's there");
   for (int way = 0; way < 8; way++) {
     brimful_options options = BRIMFUL_OPTIONS_INIT;
@@ -64,7 +64,7 @@ TEST(a_body_that_declares_2_to_the_40_bytes_and_delivers_10_takes_less_than_20_M
 TEST(a_thousand_open_bodies_that_declared_16_MiB_and_got_1_byte_hold_less_than_64_KiB_each)
 {
   static brimful_collector *collectors[OPEN_BODIES];
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("memory is valgrind's there");
   for (uint32_t prefer = BRIMFUL_PREFER_POOLED; prefer <= BRIMFUL_PREFER_EXACT; prefer++) {
     for (uint32_t flags = 0; flags <= BRIMFUL_POOL_LIST; flags++) {
@@ -137,7 +137,7 @@ TEST(the_second_body_of_100_MB_on_a_pool_of_256_MiB_takes_fewer_than_100_page_fa
   brimful_pool_options options = BRIMFUL_POOL_OPTIONS_INIT;
   brimful_pool *pool;
   uint64_t faults[2];
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("memory is valgrind's there");
   options.max_retained = 256 * MIB;
   REQUIRE(brimful_pool_new(&options, &pool) == BRIMFUL_OK);
@@ -157,7 +157,7 @@ TEST(the_second_body_of_100_MB_on_a_pool_of_256_MiB_takes_fewer_than_100_page_fa
 TEST(a_hundred_thousand_bodies_leave_no_memory_behind)
 {
   uint64_t before = 0;
-  if (check_under_valgrind())
+  if (check_under_tool())
     SKIP("memory is valgrind's there");
   for (unsigned round = 0; round < 4; round++) {
     for (unsigned i = 0; i < 25000; i++) {

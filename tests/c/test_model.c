@@ -279,7 +279,7 @@ static int all_are_as_the_model_says(const struct body *body)
 TEST(the_same_bytes_give_one_outcome_for_each_drive_result_announcement_and_limit)
 {
   static const uint64_t sizes[] = { 1, 2, 100, 4096, 16384, 16385, 70000, 300000 };
-  for (size_t i = 0; i < ARRAY_LENGTH(sizes) - 2 * (size_t)check_under_valgrind(); i++) {
+  for (size_t i = 0; i < ARRAY_LENGTH(sizes) - 2 * (size_t)check_under_tool(); i++) {
     uint64_t n = sizes[i];
     const uint64_t limits[] = { NONE, 0, n - 1, n, n + 1 };
     for (size_t l = 0; l < ARRAY_LENGTH(limits); l++) {
@@ -301,7 +301,7 @@ TEST(the_same_bytes_give_one_outcome_for_each_drive_result_announcement_and_limi
 TEST(every_body_of_up_to_eight_bytes_gives_the_model_s_outcome_with_every_length_limit_and_capacity)
 {
   for (uint64_t n = 0; n <= 8; n++) {
-    for (uint64_t e = 0; e <= 9; e += 1 + 2 * (uint64_t)check_under_valgrind()) {
+    for (uint64_t e = 0; e <= 9; e += 1 + 2 * (uint64_t)check_under_tool()) {
       for (uint64_t l = 0; l <= 9; l++) {
         struct body body = { n, e == 9 ? NONE : e, NONE, l == 9 ? NONE : l, (uint32_t)(n + l) % 2, (uint32_t)(e + l) % 2,
                              0, (size_t)((n * 7 + e * 3 + l) % 10), (unsigned)(n * 100 + e * 10 + l) };
@@ -314,7 +314,7 @@ TEST(every_body_of_up_to_eight_bytes_gives_the_model_s_outcome_with_every_length
 TEST(random_bodies_cut_and_stopped_anywhere_give_the_model_s_outcome)
 {
   unsigned seed = 20261130;
-  unsigned rounds = check_under_valgrind() ? 15 : 600;
+  unsigned rounds = check_under_tool() ? 15 : 600;
   for (unsigned i = 0; i < rounds; i++) {
     uint64_t n = random_below(&seed, (uint64_t)1 << random_below(&seed, 19));
     uint64_t around[] = { NONE, n, n + random_below(&seed, 3), n - random_below(&seed, n < 3 ? n + 1 : 3),

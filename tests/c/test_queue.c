@@ -527,7 +527,7 @@ static uint64_t resident(void)
 
 TEST(ten_million_small_writes_and_reads_take_constant_memory)
 {
-  uint64_t rounds = check_under_valgrind() ? 100000 : 10000000;
+  uint64_t rounds = check_under_tool() ? 100000 : 10000000;
   for (uint32_t flags = 0; flags <= BRIMFUL_POOL_LIST; flags++) {
     brimful_pool *pool = new_pool(flags);
     brimful_queue *queue = queue_on(pool, MIB);
@@ -549,7 +549,7 @@ TEST(ten_million_small_writes_and_reads_take_constant_memory)
     statistics = statistics_of(pool);
     SAME(statistics.allocated, 2);
     SAME(statistics.peak_bytes, 8192);
-    CHECK(check_under_valgrind() || resident() <= held + 64 * 1024);
+    CHECK(check_under_tool() || resident() <= held + 64 * 1024);
     brimful_queue_free(queue);
     brimful_pool_release(pool);
   }
@@ -577,7 +577,7 @@ TEST(a_slow_reader_holds_the_writer_at_the_capacity_and_memory_near_it)
     CHECK(pending > 19000 && written - read == brimful_queue_length(queue));
     CHECK(statistics_of(pool).outstanding_bytes <= 5 * MIB / 4);
     CHECK(statistics_of(pool).peak_bytes <= 2 * MIB);
-    CHECK(check_under_valgrind() || resident() <= held + 5 * MIB / 2);
+    CHECK(check_under_tool() || resident() <= held + 5 * MIB / 2);
     brimful_queue_free(queue);
     SAME(statistics_of(pool).outstanding, 0);
     brimful_pool_release(pool);

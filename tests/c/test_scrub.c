@@ -87,8 +87,8 @@ static brimful_options options_of_kind(int kind)
 TEST(after_a_body_of_0xAA_the_next_callback_sees_only_zeros)
 {
   static const uint64_t lengths[] = { 1, 100, 4095, 4096, 16384, 16385, 70000, 2000000 };
-  for (int kind = 0; kind < 4; kind += 1 + 2 * check_under_valgrind()) {
-    for (size_t i = 0; i < (ARRAY_LENGTH(lengths) - (size_t)check_under_valgrind()) * 6; i++) {
+  for (int kind = 0; kind < 4; kind += 1 + 2 * check_under_tool()) {
+    for (size_t i = 0; i < (ARRAY_LENGTH(lengths) - (size_t)check_under_tool()) * 6; i++) {
       brimful_options options = options_of_kind(kind);
       brimful_pool *pool = pool_of_kind(kind);
       struct looking looking = { .length = lengths[i / 6], .each = i % 2 == 0 ? 0 : 1 + (size_t)lengths[i / 6] / 50 };
@@ -197,7 +197,7 @@ TEST(no_way_out_of_a_body_shows_a_byte_of_another_one)
   static const uint64_t lengths[] = { 1, 4096, 20000, 600000 };
   for (int kind = 0; kind < 6; kind++) { /* 4 and 5: without scrubbing, whose results are as clean */
     for (int way = 0; way < WAYS; way++) {
-      for (size_t i = 0; i < ARRAY_LENGTH(lengths) - (size_t)check_under_valgrind(); i++) {
+      for (size_t i = 0; i < ARRAY_LENGTH(lengths) - (size_t)check_under_tool(); i++) {
         for (uint32_t prefer = BRIMFUL_PREFER_POOLED; prefer <= BRIMFUL_PREFER_EXACT; prefer++) {
           brimful_options options = options_of_kind(kind < 4 ? kind : 0);
           brimful_pool *pool = kind < 4 ? pool_of_kind(kind) : new_pool(kind % 2 == 0 ? 0 : BRIMFUL_POOL_LIST);
@@ -235,7 +235,7 @@ TEST(no_way_out_of_a_body_shows_a_byte_of_another_one)
         }
       }
     }
-    if (check_under_valgrind())
+    if (check_under_tool())
       kind += 2;
   }
 }

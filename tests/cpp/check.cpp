@@ -1,4 +1,4 @@
-// See check.hpp. `tests [WORD]` runs the tests whose names hold WORD, all without it.
+// See check.hpp. `tests [WORD]` runs the tests whose names hold WORD, all without it. Closes with CHECK_NAME.
 #include "check.hpp"
 
 #include <algorithm>
@@ -89,6 +89,7 @@ int main(int count, char** arguments)
     passed += !failed_here;
     failed += failed_here;
   }
-  std::printf("cpp: %u passed, %u failed\n", passed, failed);
+  const char* name = std::getenv("CHECK_NAME");
+  std::printf("%s: %u passed, %u failed\n", name != nullptr ? name : "cpp", passed, failed);
   return failed > 0 || passed == 0;
 }
