@@ -2,9 +2,6 @@
 #include "check.h"
 #include "source.h"
 
-#include "interpose.h"
-
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,98 +323,4 @@ TEST(a_one_shot_call_without_memory_hands_the_collector_out)
   brimful_buffer_release(buffer);
   brimful_collector_free(rest);
   brimful_pool_release(pool);
-}
-
-/* A descriptor that has nothing but an end. */
-static int own_empty_file(void)
-{
-  static int file = -1;
-  if (file < 0)
-    file = open("/dev/null", O_RDONLY);
-  return file;
-}
-
-/* Every kind of call once; each may find no memory, and then the rest is left out. */
-static void everything_once(uint32_t flags)
-{
-  brimful_pool_options pool_options = BRIMFUL_POOL_OPTIONS_INIT;
-  brimful_options options = BRIMFUL_OPTIONS_INIT;
-  struct source source = SOURCE(300000);
-  brimful_pool *pool = NULL;
-  brimful_collector *collector = NULL, *rest = NULL, *into = NULL;
-  brimful_buffer *buffer = NULL, *partial = NULL, *slice = NULL;
-  static unsigned char target[300000];
-  const void *view;
-  void *data = NULL, *copy = NULL, *window;
-  size_t length, room;
-  brimful_status status;
-  struct own own = { 0 };
-  brimful_allocator allocator = allocator_of(&own, 1);
-
-#define MAY_FAIL(call)                                                                                                 \
-  do {                                                                                                                 \
-    status = (call);                                                                                                   \
-    if (status != BRIMFUL_OK && status != BRIMFUL_ERR_NO_MEMORY)                                                       \
-      STATUS(status, BRIMFUL_ERR_NO_MEMORY);                                                                           \
-    if (status != BRIMFUL_OK)                                                                                          \
-      goto out;                                                                                                        \
-  } while (0)
-
-  pool_options.flags = flags;
-  MAY_FAIL(brimful_cancel_new(&options.cancel));
-  MAY_FAIL(brimful_pool_new(&pool_options, &pool));
-  options.allocator = &allocator;
-  MAY_FAIL(brimful_collector_new(pool, &options, &collector));
-  MAY_FAIL(brimful_collector_write(collector, "abc", 3, NULL));
-  MAY_FAIL(brimful_collector_reserve(collector, 100000, &window, &room));
-  MAY_FAIL(brimful_collector_commit(collector, 0));
-  MAY_FAIL(brimful_collector_take_partial(collector, &partial));
-  MAY_FAIL(brimful_collector_reset(collector, &options));
-  MAY_FAIL(brimful_collector_read(collector, source_read, &source));
-  MAY_FAIL(brimful_collector_finish(collector, &buffer));
-  MAY_FAIL(brimful_buffer_data(buffer, &view, &length));
-  MAY_FAIL(brimful_buffer_to_exact(buffer, NULL, &copy, &length));
-  MAY_FAIL(brimful_buffer_slice(buffer, 1000, 100000, &slice));
-  MAY_FAIL(brimful_buffer_detach(slice));
-  source.given = 0;
-  options.padding = 64;
-  MAY_FAIL(brimful_collect_into(&options, source_read, &source, target, sizeof target, &length, &rest));
-  CHECK(length == 300000 && is_painted(target, 0, length));
-  MAY_FAIL(brimful_collector_new_into(&options, target, 1000, &into));
-  MAY_FAIL(brimful_collector_read_fd(into, own_empty_file()));
-  brimful_buffer_release(partial);
-  partial = NULL;
-  MAY_FAIL(brimful_collector_finish(into, &partial));
-  source.given = 0;
-  MAY_FAIL(brimful_collect_exact(pool, NULL, source_read, &source, &data, &length, &rest));
-  CHECK(length == 300000 && is_painted(data, 0, length) && is_painted(view, 0, length) && is_painted(copy, 0, length));
-out:
-  free(data);
-  free(copy);
-  brimful_buffer_release(slice);
-  brimful_buffer_release(partial);
-  brimful_buffer_release(buffer);
-  brimful_collector_free(into);
-  brimful_collector_free(rest);
-  brimful_collector_free(collector);
-  brimful_pool_release(pool);
-  brimful_cancel_release(options.cancel);
-  SAME(own.out, 0);
-}
-
-TEST(when_any_request_for_memory_of_the_library_fails_that_is_a_status)
-{
-  if (interpose_fail == NULL)
-    SKIP("needs the interposer");
-  for (uint32_t flags = 0; flags <= BRIMFUL_POOL_LIST; flags++) {
-    for (int forever = 0; forever < 2; forever++) {
-      for (uint64_t nth = 1;; nth++) {
-        interpose_fail(nth, forever);
-        everything_once(flags);
-        if (interpose_fail(0, 0) < nth)
-          break;
-        REQUIRE(nth < 1000);
-      }
-    }
-  }
 }

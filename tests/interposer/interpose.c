@@ -17,10 +17,12 @@ extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
 extern void *__libc_memalign(size_t align, size_t size);
+extern void __libc_free(void *memory);
 
 static struct interpose_counts counts;
 
 static __thread uint64_t requests;
+static __thread int64_t live;
 static __thread uint64_t fails_at;
 static __thread int fails_on;
 
@@ -67,12 +69,30 @@ static void count_copy(size_t size)
   __atomic_fetch_add(&counts.copied_bytes, size, __ATOMIC_RELAXED);
 }
 
+/* Counts a piece that malloc and its kin gave. */
+static void *counted(void *made)
+{
+  live += made != NULL;
+  return made;
+}
+
+SHOWN int64_t interpose_live(void)
+{
+  return live;
+}
+
 SHOWN void *malloc(size_t size)
 {
   if (fails())
     return NULL;
   count_allocation(size);
-  return __libc_malloc(size);
+  return counted(__libc_malloc(size));
+}
+
+SHOWN void free(void *memory)
+{
+  live -= memory != NULL;
+  __libc_free(memory);
 }
 
 SHOWN void *calloc(size_t count, size_t size)
@@ -82,7 +102,7 @@ SHOWN void *calloc(size_t count, size_t size)
     return NULL;
   if (!__builtin_mul_overflow(count, size, &all))
     count_allocation(all);
-  return __libc_calloc(count, size);
+  return counted(__libc_calloc(count, size));
 }
 
 SHOWN void *realloc(void *memory, size_t size)
@@ -90,7 +110,7 @@ SHOWN void *realloc(void *memory, size_t size)
   if (fails())
     return NULL;
   count_allocation(size);
-  return __libc_realloc(memory, size);
+  return memory == NULL ? counted(__libc_malloc(size)) : __libc_realloc(memory, size);
 }
 
 SHOWN void *memalign(size_t align, size_t size)
@@ -98,7 +118,7 @@ SHOWN void *memalign(size_t align, size_t size)
   if (fails())
     return NULL;
   count_allocation(size);
-  return __libc_memalign(align, size);
+  return counted(__libc_memalign(align, size));
 }
 
 SHOWN void *aligned_alloc(size_t align, size_t size)

@@ -26,4 +26,7 @@ __attribute__((weak)) void interpose_read(struct interpose_counts *counts);
  */
 __attribute__((weak)) uint64_t interpose_fail(uint64_t nth, int forever);
 
+/* Pieces of malloc and its kin that the calling thread has been given, less those that it has given back. */
+__attribute__((weak)) int64_t interpose_live(void);
+
 #endif
