@@ -49,6 +49,21 @@ static brimful_status calls_everything(void *context, void *window, size_t room,
   SAME(info.source_calls, 1);
   SAME(info.received, 3);
 
+  /* what waits in a queue does not come in either */
+  brimful_queue *queue;
+  STATUS(brimful_queue_new(inside->pool, 1000, &queue), BRIMFUL_OK);
+  STATUS(brimful_queue_write(queue, "abc", 3, &size), BRIMFUL_OK);
+  STATUS(brimful_queue_move(queue, collector, &size), BRIMFUL_ERR_BUSY);
+  SAME(size, 0);
+  SAME(brimful_queue_length(queue), 3);
+  STATUS(brimful_queue_reserve(queue, 0, &data, &size), BRIMFUL_OK);
+  STATUS(brimful_queue_commit(queue, 0), BRIMFUL_OK);
+  STATUS(brimful_queue_peek(queue, &slice, 1, &size), BRIMFUL_OK);
+  STATUS(brimful_queue_skip(queue, 1), BRIMFUL_OK);
+  STATUS(brimful_queue_read(queue, bytes, sizeof bytes, &size), BRIMFUL_OK);
+  STATUS(brimful_queue_end(queue, BRIMFUL_OK), BRIMFUL_OK);
+  brimful_queue_free(queue);
+
   /* the pool and other collectors are free */
   STATUS(brimful_pool_stats(inside->pool, &statistics), BRIMFUL_OK);
   brimful_pool_trim(inside->pool, 0);
@@ -64,6 +79,48 @@ static brimful_status calls_everything(void *context, void *window, size_t room,
   source.given = 0;
   STATUS(brimful_collect_into(NULL, source_read, &source, target, sizeof target, &size, NULL), BRIMFUL_OK);
   CHECK(size == sizeof target && is_painted(target, 0, sizeof target));
+  source.given = 0;
+  STATUS(brimful_collect_exact(inside->pool, NULL, source_read, &source, &data, &size, NULL), BRIMFUL_OK);
+  CHECK(size == 1000 && is_painted(data, 0, 1000));
+  brimful_memory_free(data);
+  brimful_options options;
+  brimful_pool_options pool_options;
+  brimful_pool *pool;
+  brimful_options_init(&options, sizeof options);
+  brimful_pool_options_init(&pool_options, sizeof pool_options);
+  STATUS(brimful_pool_new(&pool_options, &pool), BRIMFUL_OK);
+  STATUS(brimful_cancel_new(&options.cancel), BRIMFUL_OK);
+  brimful_cancel_release(brimful_cancel_retain(options.cancel));
+  brimful_cancel_trigger(options.cancel);
+  STATUS(brimful_collector_new(pool, &options, &other), BRIMFUL_OK);
+  STATUS(brimful_collector_read(other, source_read, &source), BRIMFUL_ERR_CANCELLED);
+  brimful_collector_free(other);
+  STATUS(brimful_collector_new_into(NULL, target, sizeof target, &other), BRIMFUL_OK);
+  STATUS(brimful_collector_write(other, "abcdef", 6, NULL), BRIMFUL_OK);
+  STATUS(brimful_collector_take_partial(other, &buffer), BRIMFUL_OK);
+  brimful_collector_free(other);
+  brimful_cancel_release(options.cancel);
+  brimful_pool_release(pool);
+  CHECK(brimful_pool_default() != NULL);
+
+  const void *view;
+  char *text;
+  uint64_t fault;
+  brimful_buffer_release(brimful_buffer_retain(buffer));
+  SAME(brimful_buffer_length(buffer), 6);
+  SAME(brimful_buffer_truncated(buffer), 0);
+  SAME(brimful_buffer_segment_count(buffer), 1);
+  SAME(brimful_buffer_segments(buffer, 0, &slice, 1), 1);
+  SAME(brimful_buffer_copy(buffer, 0, bytes, sizeof bytes), 4);
+  STATUS(brimful_buffer_info(buffer, &info), BRIMFUL_OK);
+  STATUS(brimful_buffer_data(buffer, &view, &size), BRIMFUL_OK);
+  STATUS(brimful_buffer_to_exact(buffer, NULL, &data, &size), BRIMFUL_OK);
+  brimful_memory_free(data);
+  STATUS(brimful_buffer_decode(buffer, NULL, 0, NULL, &text, &size, &fault), BRIMFUL_OK);
+  brimful_memory_free(text);
+  brimful_buffer_release(buffer);
+  CHECK(brimful_status_name(0) != NULL && brimful_status_text(0) != NULL);
+  CHECK(brimful_version() != NULL && brimful_version_number() != 0);
 
   CHECK(room >= 4);
   paint(window, 3, 4);

@@ -13,20 +13,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "include" / "brimful.h"
+from interface import HEADER, ROOT, declarations
+
 DESCRIPTION = ROOT / "abi" / "brimful.abi"
 
 # What abidiff's exit status says in its bits.
 CHANGED, INCOMPATIBLE = 4, 8
-
-
-def declarations() -> list[str]:
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", HEADER.read_text(), flags=re.DOTALL)
-    text = text[text.index('extern "C" {') : text.rindex("#ifdef __cplusplus")]
-    text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
-    declared = re.findall(r"[\w\s*]+?\bbrimful_\w+\([^;]*\)(?=;)", text)
-    return [re.sub(r"\s+", " ", declaration).strip() for declaration in declared]
 
 
 def definition(declaration: str) -> str:
