@@ -27,7 +27,7 @@ INSTALL = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" PKGCO
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check sanitize abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-framed bench-workers overhead dist install uninstall clean rust library
+.PHONY: help demo test check sanitize abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-curl bench-framed bench-workers overhead dist install uninstall clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -82,6 +82,11 @@ bench-queue: build/c.done  ## Measure the queue beside libevent's and Rust's; wr
 	@$(MAKE) --no-print-directory -C bench packages
 	@$(MAKE) --no-print-directory -C bench queue PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
 	$(PYTHON) bench/queue/run.py --build build/bench
+
+bench-curl: build/c.done  ## Measure libcurl's bodies beside its own example's way; writes bench/results/curl.md
+	@$(MAKE) --no-print-directory -C bench packages
+	@$(MAKE) --no-print-directory -C bench curl-transfers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
+	$(PYTHON) bench/curl/run.py --build build/bench
 
 bench-framed: build/c.done build/python.done build/node.done build/bench/venv.done  ## Values over many packets beside replay; writes bench/results/framed.md
 	@$(MAKE) --no-print-directory -C bench/framed workers PREFIX="$(CURDIR)/dist/prefix" NODE="$(CURDIR)/build/node" BUILD="$(CURDIR)/build/bench/framed"
