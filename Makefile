@@ -11,6 +11,7 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
 CMAKEDIR ?= $(LIBDIR)/cmake/brimful
+DOCDIR ?= $(PREFIX)/share/doc/brimful
 DESTDIR ?=
 VECTORS ?= tests/vectors
 PYTHON ?= python3
@@ -21,7 +22,7 @@ RELEASE := $(TARGET)/release
 VENV := .venv/bin
 
 INSTALL = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" PKGCONFIGDIR="$(PKGCONFIGDIR)" \
-  CMAKEDIR="$(CMAKEDIR)" DESTDIR="$(DESTDIR)" VERSION="$(VERSION)" BUILT="$(RELEASE)" sh ffi/packaging/install.sh
+  CMAKEDIR="$(CMAKEDIR)" DOCDIR="$(DOCDIR)" DESTDIR="$(DESTDIR)" VERSION="$(VERSION)" BUILT="$(RELEASE)" sh ffi/packaging/install.sh
 
 # Every source file below the folders $(1).
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
@@ -52,6 +53,7 @@ check: build/tools.done build/python.done build/types.done guards  ## Formatting
 	cd bindings-node && node_modules/.bin/tsc -p .
 	$(PYTHON) bench/readme.py --check
 	$(PYTHON) tests/constants.py
+	$(PYTHON) ffi/packaging/notices.py --check
 	$(PYTHON) tests/text/generate.py --check
 
 sanitize: build/c.done build/cpp.done  ## The C and C++ tests under sanitizers and valgrind, and against the static library
@@ -98,7 +100,7 @@ overhead: build/c.done  ## What a small body costs in C, beside the usual ways
 dist: build/python.done build/node.done build/c.done  ## Lay the wheel, the npm package and the C tree under dist/
 	@ls -1 dist/*.whl dist/*.tgz dist/prefix/lib/libbrimful.* dist/prefix/include/*.h dist/prefix/lib/pkgconfig/*.pc
 
-install: library  ## Install the C library; PREFIX=/usr/local LIBDIR= INCLUDEDIR= DESTDIR=
+install: library  ## Install the C library; PREFIX=/usr/local LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR=
 	@$(INSTALL) install
 
 uninstall:  ## Remove what install laid; the same variables
@@ -141,7 +143,7 @@ build/cpp.done: build/c.done $(call files,tests/cpp examples/cpp)
 
 # ---- Python: the wheel, installed where the tests find it
 
-build/python.done: build/tools.done $(WORKSPACE) $(call files,bindings-python)
+build/python.done: build/tools.done $(WORKSPACE) $(wildcard LICENSE-*) $(call files,bindings-python)
 	@mkdir -p dist
 	rm -f dist/*.whl
 	$(VENV)/maturin build --release --manifest-path bindings-python/Cargo.toml --out dist
@@ -150,11 +152,12 @@ build/python.done: build/tools.done $(WORKSPACE) $(call files,bindings-python)
 
 # ---- Node: the packed package, installed where the tests find it, and the programs that import it beside it
 
-build/node-package.done: $(WORKSPACE) $(wildcard bindings-node/*.*) $(call files,bindings-node/src bindings-node/lib)
+build/node-package.done: $(WORKSPACE) $(wildcard LICENSE-* bindings-node/*.* bindings-node/THIRD-PARTY) $(call files,bindings-node/src bindings-node/lib)
 	@mkdir -p dist build/node
 	rm -f dist/*.tgz
 	cargo build --release -p brimful-node
 	cp $(RELEASE)/libbrimful_node.so bindings-node/brimful.node
+	cp LICENSE-MIT LICENSE-APACHE bindings-node
 	cd bindings-node && npm pack --silent --pack-destination ../dist
 	rm -rf build/node/node_modules
 	cd build/node && echo '{ "private": true }' > package.json && npm install --silent --no-package-lock --no-save ../../dist/*.tgz

@@ -4,12 +4,23 @@
 #     sh install.sh install|uninstall
 #
 # Everything comes from the environment, where make puts it: DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, PKGCONFIGDIR, CMAKEDIR,
-# VERSION, and BUILT, the folder with the libraries and with what the compiler said a static link needs.
+# DOCDIR, VERSION, and BUILT, the folder with the libraries and with what the compiler said a static link needs.
 set -eu
 
 source=$(dirname "$0")
 headers=$source/../../include
 major=${VERSION%%.*}
+
+# Slashes too many would hide from pkg-config that a folder is the system's own, whose flags it leaves out.
+tidy() { printf '%s' "$1" | sed 's|//*|/|g; s|/$||'; }
+PREFIX=$(tidy "$PREFIX") LIBDIR=$(tidy "$LIBDIR") INCLUDEDIR=$(tidy "$INCLUDEDIR") DOCDIR=$(tidy "$DOCDIR")
+PKGCONFIGDIR=$(tidy "$PKGCONFIGDIR") CMAKEDIR=$(tidy "$CMAKEDIR")
+for folder in "$PREFIX/" "$LIBDIR" "$INCLUDEDIR" "$DOCDIR" "$PKGCONFIGDIR" "$CMAKEDIR"; do
+  case $folder in
+    /*) ;;
+    *) echo "install: '$folder' has to begin with a slash: files that are laid name it" >&2; exit 2 ;;
+  esac
+done
 
 # A folder as the files that name it write it: from the prefix on where it lies below it, so that a tree can be moved.
 from_prefix() { # folder, how the prefix is written
@@ -49,11 +60,12 @@ lay() {
   static_libs=$(cat "$BUILT/native-static-libs.txt")
   # ELF says it in its fifth byte: 1 for 32 bits, 2 for 64.
   pointer_size=$((4 * $(od -An -tu1 -j4 -N1 "$BUILT/libbrimful.so")))
-  install -d "$DESTDIR$LIBDIR" "$DESTDIR$INCLUDEDIR" "$DESTDIR$PKGCONFIGDIR" "$DESTDIR$CMAKEDIR"
+  install -d "$DESTDIR$LIBDIR" "$DESTDIR$INCLUDEDIR" "$DESTDIR$PKGCONFIGDIR" "$DESTDIR$CMAKEDIR" "$DESTDIR$DOCDIR"
   install -m 755 "$BUILT/libbrimful.so" "$DESTDIR$LIBDIR/libbrimful.so.$VERSION"
   ln -sf "libbrimful.so.$VERSION" "$DESTDIR$LIBDIR/libbrimful.so.$major"
   ln -sf "libbrimful.so.$major" "$DESTDIR$LIBDIR/libbrimful.so"
   install -m 644 "$BUILT/packaged/libbrimful.a" "$DESTDIR$LIBDIR/libbrimful.a"
+  install -m 644 "$source/../../LICENSE-MIT" "$source/../../LICENSE-APACHE" "$source/THIRD-PARTY" "$DESTDIR$DOCDIR"
   for header in "$headers"/brimful.h*; do
     install -m 644 "$header" "$DESTDIR$INCLUDEDIR/${header##*/}"
   done
@@ -71,8 +83,11 @@ take_away() {
   done
   rm -f "$DESTDIR$PKGCONFIGDIR/brimful.pc" \
     "$DESTDIR$CMAKEDIR/brimful-config.cmake" "$DESTDIR$CMAKEDIR/brimful-config-version.cmake"
-  # The only folder that is nobody else's.
-  if [ -d "$DESTDIR$CMAKEDIR" ]; then rmdir "$DESTDIR$CMAKEDIR" 2>/dev/null || :; fi
+  rm -f "$DESTDIR$DOCDIR/LICENSE-MIT" "$DESTDIR$DOCDIR/LICENSE-APACHE" "$DESTDIR$DOCDIR/THIRD-PARTY"
+  # The only folders that are nobody else's.
+  for folder in "$CMAKEDIR" "$DOCDIR"; do
+    if [ -d "$DESTDIR$folder" ]; then rmdir "$DESTDIR$folder" 2>/dev/null || :; fi
+  done
 }
 
 case ${1-} in

@@ -17,8 +17,13 @@ MULTIARCH = "lib/" + subprocess.run(["gcc", "-print-multiarch"], capture_output=
 BODY = bytes(index % 251 for index in range(300_000))  # more than a first block
 EXPECTED = f"{VERSION} limit 0: {len(BODY)} bytes, sum {sum(BODY)}\n"
 
-COMPILERS = {"c": "gcc", "cpp": "g++"}
-LTO = {"plain": [], "lto": ["-flto"]}
+# How a user's program is compiled and linked: the compilers for C and C++, and their options.
+TOOLS = {
+    "gcc": (("gcc", "g++"), []),
+    "gcc-lto": (("gcc", "g++"), ["-flto"]),
+    "clang-lld": (("clang", "clang++"), ["-fuse-ld=lld"]),
+    "clang-lld-lto": (("clang", "clang++"), ["-fuse-ld=lld", "-flto"]),
+}
 
 
 def run(command: list, **options) -> str:
@@ -47,7 +52,8 @@ def expected_files(libdir: str) -> list[str]:
     headers = [f"include/{header.name}" for header in (ROOT / "include").glob("brimful.h*")]
     libraries = ["libbrimful.a", "libbrimful.so", f"libbrimful.so.{MAJOR}", f"libbrimful.so.{VERSION}"]
     packages = ["pkgconfig/brimful.pc", "cmake/brimful/brimful-config.cmake", "cmake/brimful/brimful-config-version.cmake"]
-    return sorted(headers + [f"{libdir}/{name}" for name in libraries + packages])
+    licences = [f"share/doc/brimful/{name}" for name in ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY"]]
+    return sorted(headers + licences + [f"{libdir}/{name}" for name in libraries + packages])
 
 
 @pytest.fixture(scope="module")
@@ -86,21 +92,22 @@ def static(flags: list[str]) -> list[str]:
     return [flag.replace("-lbrimful", "-l:libbrimful.a") for flag in flags]
 
 
-def by_pkg_config(tree: Path, folder: Path, language: str, kind: str, lto: str, **found: str) -> None:
-    need(COMPILERS[language])
-    flags = pkg_config(tree, *(["--static"] if kind == "static" else []), "--cflags", "--libs", **found)
+@pytest.mark.parametrize("tools", TOOLS)
+@pytest.mark.parametrize("kind", ["shared", "static"])
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_pkg_config_finds_it(tree, folder, language, kind, tools):
+    compilers, options = TOOLS[tools]
+    compiler = compilers[language == "cpp"]
+    need(compiler)
+    if "-fuse-ld=lld" in options:
+        need("ld.lld")
+    flags = pkg_config(tree, *(["--static"] if kind == "static" else []), "--cflags", "--libs")
     if kind == "static":
         flags = static(flags)
-    run([COMPILERS[language], "-O2", *LTO[lto], f"program.{language}", *flags, "-o", "program"], cwd=folder)
+    standard = "-std=c++17" if language == "cpp" else "-std=c99"
+    run([compiler, standard, "-O2", *options, f"program.{language}", *flags, "-o", "program"], cwd=folder)
     assert linked(folder / "program") == (kind == "shared")
     says_what_it_should(folder / "program", tree / "lib" if kind == "shared" else None)
-
-
-@pytest.mark.parametrize("lto", LTO)
-@pytest.mark.parametrize("kind", ["shared", "static"])
-@pytest.mark.parametrize("language", COMPILERS)
-def test_pkg_config_finds_it(tree, folder, language, kind, lto):
-    by_pkg_config(tree, folder, language, kind, lto)
 
 
 def test_a_program_without_any_shared_library_is_possible(tree, folder):
@@ -139,7 +146,7 @@ def programs_by_cmake_work(folder: Path, prefix: Path, *options: str, languages:
 
 @pytest.mark.parametrize("lto", ["OFF", "ON"])
 def test_cmake_finds_it(tree, folder, lto):
-    programs_by_cmake_work(folder, tree, f"-DCMAKE_INTERPROCEDURAL_OPTIMIZATION={lto}", languages=[*COMPILERS])
+    programs_by_cmake_work(folder, tree, f"-DCMAKE_INTERPROCEDURAL_OPTIMIZATION={lto}", languages=["c", "cpp"])
 
 
 def test_a_tree_that_was_moved_is_found_where_it_lies_now(tree, folder, tmp_path):
@@ -180,6 +187,37 @@ def test_a_staged_tree_speaks_of_where_it_will_lie(folder, tmp_path, libdir):
 
     make("uninstall", **where)
     assert laid(stage) == []
+    left = {path.name for path in stage.rglob("*")}
+    assert "brimful" not in left, "a folder of its own is left"
+
+
+def test_the_pc_file_has_the_prefix_written_into_it_so_that_folders_of_the_system_need_no_flags(tmp_path):
+    """As distributions want it: with a prefix that is made from where the file lies (${pcfiledir}/../..) some pkg-configs do not
+    know /usr/include for what it is, and name it to a compiler that then finds its own headers in another order."""
+    make("install", PREFIX="//usr/", DESTDIR=tmp_path)
+    assert pkg_config(tmp_path / "usr", "--cflags", "--libs") == ["-lbrimful"]
+    assert pkg_config(tmp_path / "usr", "--variable=prefix") == ["/usr"]
+    needed = (ROOT / "ffi/packaging/native-static-libs.txt").read_text().split()
+    assert pkg_config(tmp_path / "usr", "--libs", "--static") == ["-lbrimful", *needed]
+
+
+def test_a_prefix_may_have_spaces(folder, tmp_path):
+    need("pkg-config")
+    prefix = tmp_path / "a place" / "of my own"
+    make("install", PREFIX=prefix)
+    assert laid(prefix) == expected_files("lib")
+    environment = os.environ | {"PKG_CONFIG_LIBDIR": str(prefix / "lib/pkgconfig")}
+    # What pkg-config says is for a shell to read, as make has it read in a recipe.
+    run(["sh", "-c", 'eval gcc program.c "$(pkg-config --cflags --libs brimful)" -o program'], cwd=folder, env=environment)
+    says_what_it_should(folder / "program", prefix / "lib")
+    programs_by_cmake_work(folder, prefix, languages=["c"])
+    make("uninstall", PREFIX=prefix)
+    assert laid(prefix) == []
+
+
+def test_a_prefix_that_depends_on_where_one_stands_is_refused():
+    done = subprocess.run(["make", "-C", ROOT, "uninstall", "PREFIX=here"], capture_output=True, text=True)
+    assert done.returncode != 0 and "has to begin with a slash" in done.stderr
 
 
 def test_cmake_finds_it_in_a_folder_of_the_architecture(folder, tmp_path):
