@@ -28,7 +28,7 @@ INSTALL = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" PKGCO
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check sanitize abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-curl bench-framed bench-workers overhead dist install uninstall clean rust library
+.PHONY: help demo test check sanitize fuzz abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-curl bench-framed bench-workers overhead dist install uninstall clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -58,6 +58,9 @@ check: build/tools.done build/python.done build/types.done guards  ## Formatting
 
 sanitize: build/c.done build/cpp.done  ## The C and C++ tests under sanitizers and valgrind, and against the static library
 	@$(MAKE) --no-print-directory -C tests/sanitize test PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/sanitize" TARGET="$(abspath $(TARGET))" PYTHON="$(PYTHON)"
+
+fuzz: build/c.done  ## Fuzz the C interface: the same 6000 inputs each time, or RUNS=-1 SECONDS=3600 SEED=0 for new ones
+	@$(MAKE) --no-print-directory -C tests/fuzz test PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/fuzz" TARGET="$(abspath $(TARGET))"
 
 abi: build/tools.done  ## Hold the binary interface against abi/brimful.abi; BLESS=1 writes it anew
 	BLESS="$(BLESS)" $(VENV)/python -m pytest -q -rs -p no:cacheprovider tests/gates/test_abi.py

@@ -109,6 +109,12 @@ def suites() -> list[Suite]:
             r"^skipped - ",
         ),
         Suite(
+            "fuzz",
+            ["make", "--no-print-directory", "-C", "tests/fuzz", "test", f"PREFIX={PREFIX}", f"TARGET={TARGET}"],
+            r"^fuzz \w+: \d+ runs in ",
+            r"^skipped - ",
+        ),
+        Suite(
             "install",
             [PYTHON, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "tests/install"],
             r"^=+ .*(passed|failed|error).* =+$",
