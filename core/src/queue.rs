@@ -223,6 +223,7 @@ impl Queue {
         let (Some(window), Some(block)) = (self.window.take(), self.blocks.back_mut()) else {
             return Err(Error::State);
         };
+        block.show(block.granted);
         if filled > window.room {
             block.spoiled = true;
             self.end = Some(Error::Contract.code());
@@ -451,6 +452,7 @@ impl Queue {
         }
         // A source may write anywhere in its window, whatever it claims afterwards (E49).
         block.raw.dirty = block.raw.dirty.max(end);
+        block.show(end);
         Some(Window {
             // SAFETY: used <= granted <= capacity.
             pointer: unsafe { block.raw.pointer.add(block.used) },

@@ -13,6 +13,7 @@ struct own {
   uint64_t out;         /* pieces that were not given back */
   uint64_t out_bytes;
   size_t smallest;      /* request */
+  size_t largest;
   size_t shift;         /* added to each pointer, to break the promise of alignment */
 };
 
@@ -31,6 +32,8 @@ static void *own_allocate(void *context, size_t size)
   CHECK(size > 0);
   if (size < own->smallest || own->smallest == 0)
     own->smallest = size;
+  if (size > own->largest)
+    own->largest = size;
   if (own_fails(own))
     return NULL;
   memory = malloc(size + FRONT + own->shift);
@@ -155,6 +158,24 @@ TEST(a_pool_s_blocks_come_from_its_allocator_aligned_to_64_and_all_go_back)
   brimful_pool_release(pool);
   SAME(own.out, 0);
   SAME(own.out_bytes, 0);
+}
+
+TEST(an_allocator_is_not_asked_for_more_than_the_address_space_has)
+{
+  struct own own = { 0 };
+  brimful_allocator allocator = allocator_of(&own, 1);
+  brimful_options options = BRIMFUL_OPTIONS_INIT;
+  struct source source = SOURCE(1000);
+  size_t length;
+  void *data;
+  options.allocator = &allocator;
+  options.size_hint = UINT64_MAX - 1;
+  options.max_prealloc = UINT64_MAX; /* so that the hint may be taken at its word */
+  options.padding = 64;
+  STATUS(brimful_collect_exact(NULL, &options, source_read, &source, &data, &length, NULL), BRIMFUL_OK);
+  CHECK(length == 1000 && is_painted(data, 0, length));
+  CHECK(own.calls > 0 && own.largest < 1 << 20);
+  own_deallocate(&own, data, length + 64);
 }
 
 TEST(an_allocator_s_pool_lives_until_its_last_buffer)

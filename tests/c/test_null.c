@@ -148,6 +148,10 @@ TEST(no_pool_is_the_default_pool_and_releasing_it_does_nothing)
   SAME(after.rented, before.rented + 1);
   STATUS(brimful_pool_stats(NULL, NULL), BRIMFUL_ERR_INVALID);
   STATUS(brimful_pool_new(NULL, NULL), BRIMFUL_ERR_INVALID);
+  brimful_pool *own;
+  STATUS(brimful_pool_new(NULL, &own), BRIMFUL_OK); /* every default */
+  CHECK(own != NULL && own != brimful_pool_default());
+  brimful_pool_release(own);
   brimful_pool_trim(NULL, UINT64_MAX);
 }
 

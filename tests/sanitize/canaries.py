@@ -22,6 +22,7 @@ CANARIES = {
         "write_into_a_kept_window": (POISONED, "write_into_a_kept_window"),
         "write_beyond_a_window": (POISONED, "gives_too_much"),
         "write_beyond_a_reserved_window": (POISONED, "write_beyond_a_reserved_window"),
+        "write_beyond_a_queues_window": (POISONED, "write_beyond_a_queues_window"),
         "too_few_places_for_pieces": (OVERFLOW, "ffi/src/buffer.rs"),
         "too_little_room_for_a_copy": (OVERFLOW, "core/src/buffer.rs"),
         "use_a_freed_collector": ("AddressSanitizer: heap-use-after-free", "core/src/handle.rs"),

@@ -152,6 +152,17 @@ CANARY write_beyond_a_reserved_window(void)
   seen = *(unsigned char *)window;
 }
 
+CANARY write_beyond_a_queues_window(void)
+{
+  brimful_queue *queue;
+  void *window;
+  size_t room;
+  demand(brimful_queue_new(NULL, 100, &queue) == BRIMFUL_OK);
+  demand(brimful_queue_reserve(queue, 0, &window, &room) == BRIMFUL_OK && room == 100);
+  memset(window, 'x', room + 1);
+  seen = *(unsigned char *)window;
+}
+
 /* The library is told of more places than there are, and writes them one by one. */
 CANARY too_few_places_for_pieces(void)
 {
@@ -333,6 +344,7 @@ static const struct {
   NAMED(write_into_a_kept_window),
   NAMED(write_beyond_a_window),
   NAMED(write_beyond_a_reserved_window),
+  NAMED(write_beyond_a_queues_window),
   NAMED(too_few_places_for_pieces),
   NAMED(too_little_room_for_a_copy),
   NAMED(use_a_freed_collector),
