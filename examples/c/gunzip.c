@@ -21,7 +21,6 @@ struct gzip {
   z_stream stream;
   unsigned long long members; /* that have ended; a file may have several, one after another */
   int is_between;             /* two members */
-  int has_more;               /* that comes out without anything going in */
   unsigned char input[16384];
 };
 
@@ -55,7 +54,7 @@ static brimful_status gzip_read(void *context, void *window, size_t room, size_t
   stream->next_out = window;
   stream->avail_out = (uInt)room; /* a window is never larger than 1 GiB */
   while (*filled == 0) {
-    if (stream->avail_in == 0 && !gzip->has_more) {
+    if (stream->avail_in == 0) {
       brimful_status status = refill(gzip);
       if (status != BRIMFUL_OK)
         return status;
@@ -66,7 +65,6 @@ static brimful_status gzip_read(void *context, void *window, size_t room, size_t
       return DAMAGED;
     int code = inflate(stream, Z_NO_FLUSH);
     *filled = room - stream->avail_out;
-    gzip->has_more = stream->avail_out == 0 && code == Z_OK;
     gzip->is_between = code == Z_STREAM_END;
     gzip->members += code == Z_STREAM_END;
     if (code == Z_MEM_ERROR)

@@ -37,6 +37,7 @@ NEEDS = {
 ALL = ["whole_body", "http_get", "epoll", "queue", "records", "arena", "uploads", *NEEDS]
 # No proxy between the programs and this machine.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+ENVIRONMENT["MALLOC_PERTURB_"] = "165"  # what glibc gives is not zero by chance
 
 
 def need(name: str) -> None:
@@ -264,6 +265,20 @@ def test_exact_results_lie_in_an_arena_of_the_callers(tmp_path):
         assert line == f"{file}: {len(data)} bytes, {(data + bytes(1)).index(0)} before the first NUL"
     bytes_read, total = map(int, re.fullmatch(r"(\d+) bytes in (\d+) of the arena", lines[-1]).groups())
     assert bytes_read == sum(file.stat().st_size for file in files) <= total < bytes_read + (3 << 20)
+
+
+def test_an_arena_moves_what_outgrows_its_piece(tmp_path):
+    """The length of a pipe is not known, so that its memory grows."""
+    names = [tmp_path / "first", tmp_path / "second"]
+    for name in names:
+        os.mkfifo(name)
+    body = b"x" * 100 + content(3_000_000)
+    writers = [threading.Thread(target=name.write_bytes, args=[body], daemon=True) for name in names]
+    for writer in writers:
+        writer.start()
+    status, out, errors = run("arena", *names)
+    assert (status, errors) == (0, "")
+    assert out.decode().splitlines()[:2] == [f"{name}: {len(body)} bytes, 100 before the first NUL" for name in names]
 
 
 @pytest.mark.parametrize("each", [1, 1_000_000])
