@@ -99,7 +99,8 @@ def report(data: dict) -> str:
         "owns, and a buffer that goes back to the pool. `curl` drops the bytes: what libcurl and the network cost alone.", "",
         "Where `realloc` is as fast or faster: at 1 kB some 1500 instructions of 70 000, for a body that is held to its length "
         "and limit; at 1 MB the C library's heap grows in place under one program that does nothing else, so that each way copies the "
-        "bytes once, out of libcurl's buffer. Of most memory, 65 kB are pages of the library itself, which the first body touches.", "",
+        "bytes once, out of libcurl's buffer. There a body takes 150 or 500 us, as the kernel spreads client and server over the "
+        "cores, so that times can lie further apart than the ratio says. Of most memory, 65 kB are pages of the library itself, which the first body touches.", "",
     ]
     for size, _, _ in SIZES:
         for served, said in SERVED.items():
