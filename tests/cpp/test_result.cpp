@@ -289,42 +289,6 @@ TEST(an_allocator_that_refuses_leaves_the_complete_body)
   SAME(allocator.out, 0u);
 }
 
-TEST(text_is_decoded_straight_from_the_pieces)
-{
-  const auto body_of = [](const std::string& text, std::size_t padding_before = 0) {
-    brimful::collector collector(defaults, list_pool());
-    collector.write(std::string(padding_before, 'x'));
-    for (const char& letter : text)
-      collector.write(&letter, 1);
-    collector.end();
-    return collector.finish();
-  };
-  const std::string utf8 = "Gr\xc3\xbc\xc3\x9f";
-  SAME(std::string(body_of(utf8).decode().view()), utf8);
-  SAME(std::string(body_of(utf8, 16383).decode("UTF-8").view()), std::string(16383, 'x') + utf8);
-  SAME(std::string(body_of("\xff\xfe" "a").decode("utf-8", brimful::fault::replace).view()),
-       "\xef\xbf\xbd\xef\xbf\xbd" "a");
-  const brimful::exact_buffer text = body_of(std::string("\xff\xfe" "a\0b\0", 6)).decode();
-  SAME(std::strlen(text.view().data()), 2u);
-  THROWS(invalid, body_of("a").decode("no such encoding"));
-  THROWS(invalid, brimful::buffer().decode());
-  THROWS(encoding, body_of("\x80").decode());
-  try {
-    body_of("abc\x80" "d").decode();
-    MISSED();
-  } catch (const brimful::encoding_error& error) {
-    SAME(error.offset(), 3u);
-    CHECK(error.code() == std::errc::illegal_byte_sequence);
-  }
-  counted_allocator allocator;
-  SAME(body_of("").decode(nullptr, brimful::fault::refuse, &allocator.c).size(), 0u);
-  SAME(body_of("\x80" "abc").decode(nullptr, brimful::fault::replace, &allocator.c).size(), 6u);
-  allocator.refuse_from = 1;
-  THROWS(no_memory, body_of("abc").decode(nullptr, brimful::fault::refuse, &allocator.c));
-  SAME(allocator.out, 0u);
-  SAME(allocator.wrong_sizes, 0u);
-}
-
 TEST(exact_memory_that_is_given_up_is_freed_by_free)
 {
   brimful::exact_buffer exact = brimful::collect_exact(source{100});
