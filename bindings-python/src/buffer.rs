@@ -1,16 +1,19 @@
 //! The pooled buffer as a Python object that memoryview, and everything else that speaks the buffer protocol, reads in
 //! place.
 
+use crate::codec::Decoding;
 use crate::errors;
 use crate::info::Info;
+use crate::json::Loads;
 use crate::memory;
+use crate::text::Collected;
 use ::core::ffi::c_int;
 use ::core::ptr;
 use brimful_core::{self as core, Error};
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PySlice, PyTuple};
+use pyo3::types::{PyBytes, PyMemoryView, PySlice, PyString, PyTuple};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Copies of at least so many bytes let other Python threads run meanwhile (giving the GIL up and taking it back costs
@@ -53,7 +56,7 @@ impl PooledBuffer {
     }
 
     /// The buffer for a call that reads it; the memory stays for as long as that holder lives.
-    fn open(&self) -> PyResult<core::Buffer> {
+    pub(crate) fn open(&self) -> PyResult<core::Buffer> {
         opened(&self.state())
     }
 
@@ -171,6 +174,30 @@ impl PooledBuffer {
         let (_, _, token) = exact.into_raw_parts();
         // SAFETY: the exact result comes from the bytes memory, is written, and its count is handed over.
         Ok(unsafe { memory::take(py, token) })
+    }
+
+    /// The body as text, made from its blocks without a bytes object of the whole. See collect_text() for `encoding` and
+    /// `errors`.
+    ///
+    /// Raises EncodingError with .offset, in bytes, where the bytes are no text; UnknownEncodingError.
+    #[pyo3(signature = (encoding = None, errors = None), text_signature = "($self, encoding=None, errors='strict')")]
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        encoding: Option<&Bound<'py, PyAny>>,
+        errors: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let decoding = Decoding::asked(encoding, errors)?;
+        Collected::Buffer(self.open()?).into_text(py, &decoding, false)
+    }
+
+    /// What the body means as JSON. See collect_json() for `loads`.
+    ///
+    /// Raises what `loads` raises, and EncodingError where the bytes are no text; the body stays as it is.
+    #[pyo3(signature = (loads = None))]
+    fn json<'py>(&self, py: Python<'py>, loads: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let loads = Loads::asked(py, loads)?;
+        Collected::Buffer(self.open()?).into_json(py, &loads, false)
     }
 
     /// Gives the memory back. Releasing twice is fine.

@@ -72,6 +72,17 @@ pub(crate) fn complete_options(options: &mut Options, kind: Kind, source: &Bound
     }
 }
 
+/// What the source says of the kind of its content, if it is an HTTP message that was recognised as one.
+pub(crate) fn content_type(source: &Bound<'_, PyAny>, kind: Kind) -> Option<String> {
+    use Kind::{Aiohttp, Http, Httpx, Requests, Sized, Starlette};
+    let is_message = matches!(kind, Requests | Httpx | Aiohttp | Starlette | Http | Sized);
+    if is_message {
+        header(source, "content-type")
+    } else {
+        None
+    }
+}
+
 /// What a response says it has left.
 fn remaining(response: &Bound<'_, PyAny>) -> Option<u64> {
     let remaining = response.getattr(intern!(response.py(), "length_remaining")).ok()?;

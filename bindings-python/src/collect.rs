@@ -176,7 +176,7 @@ pub(crate) fn collect_into<'py>(
 }
 
 /// One call of collect without a collector of the caller's.
-struct Call<'a, 'py> {
+pub(crate) struct Call<'a, 'py> {
     source: &'a Bound<'py, PyAny>,
     asked: Asked,
     pool: core::Pool,
@@ -184,7 +184,7 @@ struct Call<'a, 'py> {
 }
 
 impl<'a, 'py> Call<'a, 'py> {
-    fn new(
+    pub(crate) fn new(
         source: &'a Bound<'py, PyAny>,
         mut asked: Asked,
         pool: core::Pool,
@@ -238,6 +238,27 @@ impl<'a, 'py> Call<'a, 'py> {
         }
     }
 
+    /// The same for results that can be made of several objects: those of a list are looked at where they lie.
+    pub(crate) fn objects_that_are_the_body(&mut self) -> PyResult<Option<Vec<Bound<'py, PyBytes>>>> {
+        if let Some(object) = self.object_that_is_the_body()? {
+            return Ok(Some(vec![object]));
+        }
+        if self.reading.watcher.is_some() {
+            return Ok(None); // it is told what comes
+        }
+        let objects = if let Ok(list) = self.source.cast_exact::<PyList>() {
+            exact_bytes(list.iter())
+        } else if let Ok(tuple) = self.source.cast_exact::<PyTuple>() {
+            exact_bytes(tuple.iter())
+        } else {
+            None
+        };
+        Ok(objects.filter(|objects| {
+            let length = objects.iter().map(|object| object.as_bytes().len() as u64).sum();
+            self.asked.options.is_whole(&self.pool, length)
+        }))
+    }
+
     fn look_ahead(&mut self) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let iterator = self.source.try_iter()?;
         let first = next_item(&iterator);
@@ -266,11 +287,11 @@ impl<'a, 'py> Call<'a, 'py> {
             .then(|| bytes.clone())
     }
 
-    fn body(&self) -> PyResult<Arc<Body>> {
+    pub(crate) fn body(&self) -> PyResult<Arc<Body>> {
         Body::new(&self.pool, self.asked.options.clone())
     }
 
-    fn run<R>(
+    pub(crate) fn run<R>(
         mut self,
         body: &Arc<Body>,
         finish: impl FnOnce(&Reading, &mut Turn<'_>) -> Result<R, Failure>,
@@ -297,6 +318,11 @@ impl<'a, 'py> Call<'a, 'py> {
     }
 }
 
+/// The objects, if each of them is a `bytes` object.
+fn exact_bytes<'py>(objects: impl Iterator<Item = Bound<'py, PyAny>>) -> Option<Vec<Bound<'py, PyBytes>>> {
+    objects.map(|object| object.cast_into_exact::<PyBytes>().ok()).collect()
+}
+
 /// The exception for a failure where nobody else holds the body: it carries what came.
 pub(crate) fn raise_with_partial(py: Python<'_>, body: &Body, turn: &mut Turn<'_>, failure: Failure) -> PyErr {
     match failure {
@@ -311,7 +337,7 @@ pub(crate) fn raise_with_partial(py: Python<'_>, body: &Body, turn: &mut Turn<'_
 }
 
 /// A call with the caller's own collector, which keeps what came.
-fn with_collector<'py, R>(
+pub(crate) fn with_collector<'py, R>(
     source: &Bound<'py, PyAny>,
     collector: &Bound<'py, Collector>,
     watcher: Option<Watcher>,

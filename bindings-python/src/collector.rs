@@ -142,6 +142,15 @@ impl Collector {
         result.map_err(|failure| self.raise(py, failure))
     }
 
+    /// The complete body as a PooledBuffer, wherever it lies.
+    pub(crate) fn finish_pooled(&self, py: Python<'_>) -> PyResult<Py<PooledBuffer>> {
+        let mut turn = self.body.enter(py)?;
+        let result = finish_pooled(py, &mut turn);
+        drop(turn);
+        self.body.let_go();
+        result.map_err(|failure| self.raise(py, failure))
+    }
+
     /// The exception for a failure.
     pub(crate) fn raise(&self, py: Python<'_>, failure: Failure) -> PyErr {
         match failure {

@@ -2,6 +2,7 @@
 //! the built-in ones; the sentences are the engine's.
 
 use crate::buffer::PooledBuffer;
+use crate::codec::Fault;
 use brimful_core::{Error, Info, InvalidOption};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -64,6 +65,34 @@ pub(crate) fn would_block(py: Python<'_>, info: &Info, collector: Bound<'_, PyAn
         build(py, "WouldBlock", &message, &facts)
     };
     built().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for bytes that are no text in the encoding.
+pub(crate) fn encoding(py: Python<'_>, fault: &Fault, received: u64, partial: Option<Py<PooledBuffer>>) -> PyErr {
+    let built = || -> PyResult<PyErr> {
+        let Fault {
+            offset,
+            encoding,
+            reason,
+        } = fault;
+        let facts = PyDict::new(py);
+        facts.set_item(intern!(py, "received"), received)?;
+        facts.set_item(intern!(py, "partial"), partial)?;
+        facts.set_item(intern!(py, "offset"), offset)?;
+        facts.set_item(intern!(py, "encoding"), encoding)?;
+        facts.set_item(intern!(py, "reason"), reason)?;
+        let place = offset.map_or_else(String::new, |offset| format!(" from offset {offset} on"));
+        let message = format!(
+            "encoding: the bytes{place} are no text in {encoding} ({reason}); give the encoding that they are in, or errors='replace'"
+        );
+        build(py, "EncodingError", &message, &facts)
+    };
+    built().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for a name that names no encoding of text (E42).
+pub(crate) fn unknown_encoding(py: Python<'_>, message: &str) -> PyErr {
+    build(py, "UnknownEncodingError", message, &PyDict::new(py)).unwrap_or_else(|failure| failure)
 }
 
 /// The exception for an option that is out of range (E5).

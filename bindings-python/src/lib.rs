@@ -7,7 +7,8 @@
 //! *_async ──▶ Step ─┘    the loop, no borrow      ├─ chunk    bytes-like objects as slices
 //!                        while Python runs        └─ answer   numbers and exceptions as answers
 //! collect_fd ──────────▶ descriptor: the same without Python code
-//! results: bytes (memory.rs: filled in place), PooledBuffer (buffer.rs), or the caller's own memory
+//! results: bytes (memory.rs: filled in place), PooledBuffer (buffer.rs), the caller's own memory, or what is made of a
+//! body: text (codec: which one; strings: filled in place) and json
 //! ```
 
 mod answer;
@@ -15,6 +16,7 @@ mod body;
 mod buffer;
 mod chunk;
 mod client;
+mod codec;
 mod collect;
 mod collector;
 mod descriptor;
@@ -22,11 +24,14 @@ mod drive;
 mod errors;
 mod file;
 mod info;
+mod json;
 mod memory;
 mod options;
 mod pool;
 mod source;
 mod step;
+mod strings;
+mod text;
 mod window;
 
 /// The native part of brimful; import `brimful` instead.
@@ -43,9 +48,15 @@ mod _brimful {
     #[pymodule_export]
     use crate::info::{Info, PoolStats};
     #[pymodule_export]
+    use crate::json::{_json, collect_json};
+    #[pymodule_export]
     use crate::pool::Pool;
     #[pymodule_export]
     use crate::step::Step;
+    #[pymodule_export]
+    use crate::strings::_fill_strings;
+    #[pymodule_export]
+    use crate::text::{AsyncDecoding, charset, collect_text};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

@@ -17,7 +17,7 @@ pub(crate) struct Asked {
 }
 
 /// The keyword arguments that every way of collecting a body has. None is the default.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Keywords<'a, 'py> {
     pub(crate) length: Option<&'a Bound<'py, PyAny>>,
     pub(crate) size_hint: Option<&'a Bound<'py, PyAny>>,

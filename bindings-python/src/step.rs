@@ -115,7 +115,7 @@ impl Step {
 
 #[pymethods]
 impl Step {
-    /// For a collecting call: `result` is "bytes", "pooled" or "into".
+    /// For a collecting call: `result` is "bytes", "pooled", "into", or what is made of a body, "text" or "json".
     #[new]
     fn new(
         source: &Bound<'_, PyAny>,
@@ -133,6 +133,8 @@ impl Step {
                 let (call, prefer) = match result {
                     "bytes" => ("collect_async", Prefer::Exact),
                     "into" => ("collect_into_async", Prefer::Pooled),
+                    "text" => ("collect_text_async", Prefer::Pooled),
+                    "json" => ("collect_json_async", Prefer::Pooled),
                     _ => ("collect_pooled_async", Prefer::Pooled),
                 };
                 let asked = Keywords::asked_of(call, options, prefer)?;
@@ -181,6 +183,8 @@ impl Step {
         }
         match lock(&self.whole).take() {
             Some(whole) if self.own && result == "bytes" => Ok(whole.into_any()),
+            // Also from a collector over the caller's memory, which gives the number of bytes else.
+            _ if matches!(result, "text" | "json") => collector.finish_pooled(py).map(Py::into_any),
             _ => collector.finish_as(py, result == "bytes"),
         }
     }

@@ -1,11 +1,17 @@
 """Reads a whole body (an HTTP response, an upload, a file, chunks) into memory: into memory that is recycled, looked at
-in place (`collect_pooled`), into `bytes` (`collect`), or into memory of yours (`collect_into`); from sources that are
-awaited (`collect_async` and the like), from file descriptors (`collect_fd`); step by step with a `Collector`; with limits
+in place (`collect_pooled`), into `bytes` (`collect`), or into memory of yours (`collect_into`); as text (`collect_text`)
+or what it means as JSON (`collect_json`); from sources that are awaited (`collect_async` and the like), from file descriptors (`collect_fd`); step by step with a `Collector`; with limits
 on every path."""
 
 from typing import TYPE_CHECKING
 
-from ._async import collect_async, collect_into_async, collect_pooled_async
+from ._async import (
+    collect_async,
+    collect_into_async,
+    collect_json_async,
+    collect_pooled_async,
+    collect_text_async,
+)
 from ._brimful import (
     Collector,
     Info,
@@ -13,11 +19,14 @@ from ._brimful import (
     PooledBuffer,
     PoolStats,
     __version__,
+    charset,
     collect,
     collect_fd,
     collect_fd_pooled,
     collect_into,
+    collect_json,
     collect_pooled,
+    collect_text,
 )
 from ._errors import (
     BudgetError,
@@ -30,6 +39,7 @@ from ._errors import (
     NoProgressError,
     ShortError,
     StateError,
+    UnknownEncodingError,
     WouldBlock,
 )
 
@@ -64,14 +74,20 @@ __all__ = [
     "PooledBuffer",
     "ShortError",
     "StateError",
+    "UnknownEncodingError",
     "WouldBlock",
     "__version__",
+    "charset",
     "collect",
     "collect_async",
     "collect_fd",
     "collect_fd_pooled",
     "collect_into",
     "collect_into_async",
+    "collect_json",
+    "collect_json_async",
     "collect_pooled",
     "collect_pooled_async",
+    "collect_text",
+    "collect_text_async",
 ]

@@ -4,14 +4,16 @@ of a certain kind; whatever runs the coroutine does."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
-from ._brimful import _Step
+from ._brimful import _Decoding, _json, _Step
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Unpack
 
     from ._brimful import PooledBuffer, _CallOptions, _Source
+
+    _Loaded = TypeVar("_Loaded")
 
     class _ReadsIntoAsync(Protocol):
         def readinto(self, buffer: memoryview, /) -> Awaitable[int | None]: ...
@@ -67,6 +69,31 @@ async def collect_into_async(source: _AsyncSource, target: Buffer, **options: Un
     await read(step)
     length: int = step.finish("into")
     return length
+
+
+async def collect_text_async(
+    source: _AsyncSource, *, encoding: str | None = None, errors: str = "strict", **options: Unpack[_CallOptions]
+) -> str:
+    """As `collect_async`; gives the body as text. See `collect_text` for ``encoding`` and ``errors``."""
+    decoding = _Decoding(source, encoding, errors)
+    step = _Step(source, "text", None, options)
+    await read(step)
+    return decoding.text(step.finish("text"))
+
+
+@overload
+async def collect_json_async(source: _AsyncSource, *, loads: None = None, **options: Unpack[_CallOptions]) -> Any: ...
+@overload
+async def collect_json_async(
+    source: _AsyncSource, *, loads: Callable[[Any], _Loaded], **options: Unpack[_CallOptions]
+) -> _Loaded: ...
+async def collect_json_async(
+    source: _AsyncSource, *, loads: Callable[[Any], Any] | None = None, **options: Unpack[_CallOptions]
+) -> Any:
+    """As `collect_async`; gives what the body means as JSON. See `collect_json` for ``loads``."""
+    step = _Step(source, "json", None, options)
+    await read(step)
+    return _json(step.finish("json"), loads)
 
 
 async def read(step: Any) -> bool:

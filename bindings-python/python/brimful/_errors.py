@@ -116,14 +116,34 @@ class StateError(Error):
 
 
 class EncodingError(Error, UnicodeError):
-    """The bytes are not text in the encoding; ``offset`` is where, in bytes."""
+    """The bytes are not text in the encoding. ``offset`` is where they stop being it, in bytes from the start of the body
+    (None where a codec of Python's does not tell), ``encoding`` what they were read as, ``reason`` what is wrong.
+    ``partial`` is the whole body, from a collecting call also with ``collector=``; None from `PooledBuffer`'s methods."""
 
     status = "encoding"
     offset: int | None
+    encoding: str | None
+    reason: str | None
 
-    def __init__(self, message: str = "", *, offset: int | None = None, **facts: Any) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        offset: int | None = None,
+        encoding: str | None = None,
+        reason: str | None = None,
+        **facts: Any,
+    ) -> None:
         super().__init__(message, **facts)
         self.offset = offset
+        self.encoding = encoding
+        self.reason = reason
+
+
+class UnknownEncodingError(Error, LookupError, ValueError):
+    """The name is that of no encoding of text. Nothing was read."""
+
+    status = "invalid"
 
 
 class WouldBlock(Error, BlockingIOError):

@@ -73,6 +73,13 @@ impl Encoding {
         None
     }
 
+    /// A label without the white space and the pair of quotes that [`Encoding::for_label`] looks past, for hosts that
+    /// have encodings of their own.
+    #[must_use]
+    pub fn bare_label(label: &str) -> &str {
+        core::str::from_utf8(unquoted(label.as_bytes())).unwrap_or_default() // only ASCII was cut off
+    }
+
     /// Its name as the Encoding Standard writes it.
     #[must_use]
     pub fn name(self) -> &'static str {
