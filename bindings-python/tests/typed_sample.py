@@ -78,6 +78,8 @@ async def asynchronous(reader: asyncio.StreamReader, request: starlette.requests
     assert_type(await brimful.collect_pooled_async(chunks_async(), pool=brimful.Pool(budget=1 << 30)), brimful.PooledBuffer)
     assert_type(await brimful.collect_into_async(request, bytearray(10)), int)
     assert_type(await brimful.Collector().read_async(chunks_async()), bool)
+    assert_type(await brimful.collect_text_async(reader, encoding="utf-8", errors="replace", limit=1 << 20), str)
+    assert_type(await brimful.collect_json_async(reader, loads=loads), dict[str, int])
     async with aiohttp.ClientSession() as session, session.get("http://127.0.0.1/") as response:
         assert_type(await brimful.collect_async(response), bytes)
     async with httpx.AsyncClient() as client, client.stream("GET", "http://127.0.0.1/") as answer:
@@ -94,6 +96,18 @@ assert_type(brimful.collect_fd(0, limit=3), bytes)
 with brimful.collect_fd_pooled(open(__file__)) as read:
     assert_type(read[1], int)
     assert_type(read[1:2], brimful.PooledBuffer)
+    assert_type(read.text("utf-8"), str)
+    assert_type(read.json(loads), dict[str, int])
+
+
+def loads(document: str | memoryview | bytes) -> dict[str, int]:
+    return {}
+
+
+assert_type(brimful.collect_text(b"abc", errors="ignore", length=3), str)
+assert_type(brimful.collect_json(b"{}", loads=loads), dict[str, int])
+assert_type(brimful.charset("text/plain; charset=utf-8"), str | None)
+brimful.collect_text(b"abc", encoding=5)  # type: ignore[arg-type]
 brimful.collect(socket.socket(), on_progress=progress)
 brimful.collect(requests.get("http://127.0.0.1/", stream=True))
 brimful.collect(httpx.get("http://127.0.0.1/"))

@@ -1,7 +1,7 @@
 """Reads a whole body (an HTTP response, an upload, a file, chunks) into memory: into memory that is recycled, looked at
 in place (`collect_pooled`), into `bytes` (`collect`), or into memory of yours (`collect_into`); as text (`collect_text`)
-or what it means as JSON (`collect_json`); from sources that are awaited (`collect_async` and the like), from file descriptors (`collect_fd`); step by step with a `Collector`; with limits
-on every path."""
+or as what it means in JSON (`collect_json`); from sources that are awaited (`collect_async` and the like), from file
+descriptors (`collect_fd`); step by step with a `Collector`; with limits on every path."""
 
 from typing import TYPE_CHECKING
 
