@@ -71,6 +71,9 @@ async def chunks_async() -> AsyncIterator[bytes]:
 
 def progress(received: int, expected: int | None) -> None: ...
 
+def loads(document: str | memoryview | bytes) -> dict[str, int]:
+    return {}
+
 
 async def asynchronous(reader: asyncio.StreamReader, request: starlette.requests.Request) -> None:
     assert_type(await brimful.collect_async(reader, limit=1 << 20), bytes)
@@ -98,11 +101,6 @@ with brimful.collect_fd_pooled(open(__file__)) as read:
     assert_type(read[1:2], brimful.PooledBuffer)
     assert_type(read.text("utf-8"), str)
     assert_type(read.json(loads), dict[str, int])
-
-
-def loads(document: str | memoryview | bytes) -> dict[str, int]:
-    return {}
-
 
 assert_type(brimful.collect_text(b"abc", errors="ignore", length=3), str)
 assert_type(brimful.collect_json(b"{}", loads=loads), dict[str, int])
