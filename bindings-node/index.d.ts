@@ -153,6 +153,39 @@ export function collectPooled(source: Source, options?: CollectOptions): Promise
  */
 export function collectInto(source: Source, target: Target, options?: CollectOptions): Promise<number>
 
+/** How bytes become text. */
+export interface TextOptions {
+  /**
+   * A label of the Encoding Standard (`'utf-8'`, `'windows-1252'`, `'shift_jis'`) or `'utf-32'`, `'utf-32le'`, `'utf-32be'`, in
+   * any case, also in quotes; any other is `ERR_BRIMFUL_INVALID`, before the source is read. A byte order mark overrides
+   * nothing that was given, and is dropped where it matches.
+   *
+   * Default: the charset of the Content-Type of an `http.IncomingMessage`, `Response`, `Request` or `Blob`, where it names
+   * an encoding; else what the byte order mark says (UTF-8, UTF-32LE, UTF-16LE, UTF-16BE); else UTF-8.
+   */
+  encoding?: string | null
+  /**
+   * Bytes that are no text are `ERR_BRIMFUL_ENCODING`, with the `offset` of the first in bytes, and the whole body as `partial`.
+   * Default: `false`, they become U+FFFD.
+   */
+  fatal?: boolean | null
+}
+
+/**
+ * Reads the whole body as a string, made of the bytes where they arrived: of one byte a unit where Latin-1 suffices, and
+ * without the bytes in one piece. Limits and lengths count bytes. Chunks that are strings count as UTF-8.
+ *
+ * Rejects as {@link collect} does; a text longer than `buffer.constants.MAX_STRING_LENGTH` is `ERR_BRIMFUL_LIMIT` with that
+ * as `limit` and the body as `partial`.
+ */
+export function collectText(source: Source, options?: CollectOptions & TextOptions): Promise<string>
+
+/** Reads the whole body and parses it as JSON; a Content-Type's charset says nothing of it. Rejects with JSON.parse's own error, unchanged. */
+export function collectJson(source: Source, options?: CollectOptions & TextOptions): Promise<any>
+
+/** As {@link collectText}, at once. */
+export function collectTextSync(source: SyncSource, options?: CollectOptions & TextOptions): string
+
 /** As {@link collect}, at once. A callback with nothing more now throws `ERR_BRIMFUL_WOULD_BLOCK` with the `collector` to go on with. */
 export function collectSync(source: SyncSource, options?: CollectOptions): Buffer
 
@@ -277,6 +310,10 @@ export class PooledBuffer {
    * It holds all of the memory until it is released itself: the last release empties the views of all of them.
    */
   subarray(begin?: number, end?: number): PooledBuffer
+  /** The body as a string, as {@link collectText} makes it; errors carry no `partial`, since the body stays. */
+  text(options?: TextOptions): string
+  /** What the body means as JSON. Throws JSON.parse's own error, unchanged. */
+  json(options?: TextOptions): any
   /** Gives the memory back; every further call but this one is `ERR_BRIMFUL_STATE`. */
   release(): void
   [Symbol.dispose](): void
@@ -352,15 +389,18 @@ export class BrimfulError extends Error {
     | 'ERR_BRIMFUL_NO_MEMORY'
     | 'ERR_BRIMFUL_INVALID'
     | 'ERR_BRIMFUL_WOULD_BLOCK'
+    | 'ERR_BRIMFUL_ENCODING'
     | 'ERR_BRIMFUL_PANIC'
   /** Bytes that had come. */
   readonly received?: number
-  /** The limit that holds for the body. */
+  /** The limit that holds for the body; for a text that no string can hold, the longest one's length in units of UTF-16. */
   readonly limit?: number
   /** The length that was announced. */
   readonly expected?: number
   /** Of `collectInto`: how many bytes lie in the target. */
   readonly landed?: number
+  /** Of `ERR_BRIMFUL_ENCODING`: where the first bytes that are no text begin, in bytes from the start of the body. */
+  readonly offset?: number
   /** What came before the error, if the call made the collector itself; with `collector` it is in that one. Its memory goes with the error. */
   readonly partial: PooledBuffer | undefined
   /** Of `ERR_BRIMFUL_WOULD_BLOCK`: what to go on with. */

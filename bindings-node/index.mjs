@@ -1,3 +1,3 @@
 import brimful from './index.js'
 
-export const { collect, collectPooled, collectInto, collectSync, collectPooledSync, Collector, Pool, PooledBuffer, BrimfulError } = brimful
+export const { collect, collectPooled, collectInto, collectText, collectJson, collectSync, collectPooledSync, collectTextSync, Collector, Pool, PooledBuffer, BrimfulError } = brimful

@@ -71,6 +71,8 @@ class Body {
     this.reported = 0
     /** When the event loop had its last turn, as far as is known. */
     this.turned = undefined
+    /** Whether a string is to be made of it, which needs no memory that the bytes lie in. */
+    this.isText = false
     /** Chunks that are kept until the end; undefined where they are taken as they come. */
     this.gathered = undefined
     /** A thread of the pool has the window. */
@@ -128,7 +130,7 @@ class Body {
   /** The error of a status, in the engine's words. */
   failure(code, cause) {
     const name = native.statusName(code)
-    if (name === 'invalid') return new BrimfulError(`invalid: ${inCamelCase(native.refusal())}`, { code: codeOf(name), cause })
+    if (name === 'invalid') return new BrimfulError(`invalid: ${inCamelCase(native.said())}`, { code: codeOf(name), cause })
     if (code === CANCELLED && this.signal?.aborted) return this.signal.reason
     if (this.held === undefined) return new BrimfulError(`${name}: the collector could not be made`, { code: codeOf(name), cause })
     const message = native.collectorMessage(this.handle, code)
@@ -187,7 +189,7 @@ class Body {
    */
   gather() {
     const known = this.announced || this.options.length !== undefined || this.options.sizeHint !== undefined
-    if (this.exact && this.lends && !known) this.gathered = new Gathered()
+    if (this.lends && (this.isText || (this.exact && !known))) this.gathered = new Gathered()
   }
 
   /** Limits and lengths are the engine's to judge for kept chunks too. */
@@ -198,14 +200,16 @@ class Body {
     return this.check(code)
   }
 
+  #wholeGathered() {
+    this.check(native.collectorComplete(this.handle))
+    if (this.gathered.isWhole()) return this.gathered
+    throw new BrimfulError('contract: a chunk was detached after the stream had given it; its bytes are gone', { code: codeOf('contract') })
+  }
+
   /** The exact result of kept chunks: their sum is the length now. */
   #finishGathered() {
-    this.check(native.collectorComplete(this.handle))
-    const { gathered } = this
+    const gathered = this.#wholeGathered()
     const { length } = gathered
-    if (!gathered.isWhole()) {
-      throw new BrimfulError('contract: a chunk was detached after the stream had given it; its bytes are gone', { code: codeOf('contract') })
-    }
     if (length < LARGE) return gathered.join()
     this.gathered = undefined
     this.reset({ ...NONE, length, limit: length, maxPrealloc: length }, 'length')
@@ -428,6 +432,26 @@ class Body {
 
   finishPooled() {
     return this.#makeBuffer(native.collectorFinish(this.handle))
+  }
+
+  /** The body as text; where it is none, the error carries the body. */
+  finishText(decoding) {
+    if (this.gathered !== undefined) {
+      const gathered = this.#wholeGathered()
+      return decoding.ofChunks(gathered.chunks(), () => bufferOf(gathered.join(), this.info()))
+    }
+    let handle = this.check(native.collectorFinish(this.handle))
+    if (this.keepsInfo) this.taken = readInfo()
+    try {
+      return decoding.ofBuffer(handle, () => {
+        const kept = handle
+        handle = -1
+        native.bufferInfo(kept)
+        return makeOwnBuffer(kept)
+      })
+    } finally {
+      if (handle >= 0) native.bufferRelease(handle, 0)
+    }
   }
 
   takePartial() {

@@ -3,6 +3,8 @@
 const { isOurs, move, moveOut, native, numbers, view } = require('./native.js')
 const { BrimfulError, codeOf, describe, state, wrongType } = require('./errors.js')
 const { readInfo } = require('./info.js')
+const { checkNames } = require('./options.js')
+const { Decoding, TEXT } = require('./text.js')
 
 /** A buffer that nobody released: its blocks are let go without being used again, since views of them may be left. */
 const lost = new FinalizationRegistry((held) => {
@@ -72,6 +74,18 @@ class PooledBuffer {
 
   segments() {
     return this.#pieces().slice()
+  }
+
+  text(options) {
+    if (options !== undefined) checkNames(options, TEXT)
+    const decoding = new Decoding(options)
+    const handle = this.#handle()
+    const keep = () => undefined // the body stays where it is
+    return handle >= 0 ? decoding.ofBuffer(handle, keep) : decoding.ofChunks(this.#segments, keep)
+  }
+
+  json(options) {
+    return JSON.parse(this.text(options))
   }
 
   subarray(begin, end) {

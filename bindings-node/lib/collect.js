@@ -6,13 +6,27 @@ const { Collector, bodyOf, readFrom, readNow } = require('./collector.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, NONE, bodyOptions, checkNames, hasBodyOption } = require('./options.js')
 const { sourceOf, syncSourceOf } = require('./sources.js')
+const { Decoding, TEXT } = require('./text.js')
 
 const OWN = new Set(['pool', 'collector', 'signal', 'onProgress'])
+const NO_NAMES = new Set()
 
 /** The results: how each is taken, and whether the body is made ready for an exact one. */
 const EXACT = { exact: true, finish: (body) => body.finishExact() }
 const POOLED = { exact: false, finish: (body) => body.finishPooled() }
 const INTO = { exact: false, finish: (body) => body.finishInto() }
+
+/** A string, in the encoding that was given or, where `heeds`, that its source tells. */
+function textOf(source, options, heeds = true) {
+  const decoding = new Decoding(options)
+  return { exact: false, isText: true, names: TEXT, finish: (body) => body.finishText(heeds ? decoding.heed(source) : decoding) }
+}
+
+/** What a string means: the charset of a Content-Type says nothing of JSON. */
+function jsonOf(source, options) {
+  const text = textOf(source, options, false)
+  return { ...text, finish: (body) => JSON.parse(text.finish(body)) }
+}
 
 /** One call: the body that it reads into, and whether that is a collector's or this call's alone. */
 class Call {
@@ -22,15 +36,17 @@ class Call {
     this.given = undefined
     if (options === undefined) {
       this.body = new Body(NONE, undefined, result.exact, end, target)
+      this.body.isText = result.isText === true
       return
     }
-    checkNames(options, OWN, BODY)
+    checkNames(options, OWN, BODY, result.names ?? NO_NAMES)
     // The body's options are read where they are: those of a class, or inherited ones, are options too.
     const { collector, pool, signal, onProgress } = options
     this.signal = signalOf(signal)
     checkProgress(onProgress)
     if (collector === undefined || collector === null) {
       this.body = new Body(bodyOptions(options), pool, result.exact, end, target)
+      this.body.isText = result.isText === true
     } else {
       if ((pool !== undefined && pool !== null) || hasBodyOption(options)) {
         throw invalid('with a collector, the options of the body are those of the collector')
@@ -161,5 +177,8 @@ const collect = (source, options) => later(source, options, EXACT)
 const collectPooled = (source, options) => later(source, options, POOLED)
 const collectSync = (source, options) => sync(source, options, EXACT)
 const collectPooledSync = (source, options) => sync(source, options, POOLED)
+const collectText = async (source, options) => later(source, options, textOf(source, options))
+const collectTextSync = (source, options) => sync(source, options, textOf(source, options))
+const collectJson = async (source, options) => later(source, options, jsonOf(source, options))
 
-module.exports = { collect, collectPooled, collectInto, collectSync, collectPooledSync }
+module.exports = { collect, collectPooled, collectInto, collectText, collectJson, collectSync, collectPooledSync, collectTextSync }

@@ -6,14 +6,15 @@ const { getSystemErrorMap, types } = require('node:util')
  * What brimful itself has to say. Errors of a source come out unchanged, and system errors stay system errors.
  */
 class BrimfulError extends Error {
-  /** @param {{ code: string, received?: number, limit?: number, expected?: number, landed?: number, collector?: object, partial?: object, cause?: unknown }} fields */
-  constructor(message, { code, received, limit, expected, landed, collector, partial, cause }) {
+  /** @param {{ code: string, received?: number, limit?: number, expected?: number, landed?: number, offset?: number, collector?: object, partial?: object, cause?: unknown }} fields */
+  constructor(message, { code, received, limit, expected, landed, offset, collector, partial, cause }) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     if (received !== undefined) this.received = received
     if (limit !== undefined) this.limit = limit
     if (expected !== undefined) this.expected = expected
     if (landed !== undefined) this.landed = landed
+    if (offset !== undefined) this.offset = offset
     if (collector !== undefined) this.collector = collector
     // Not enumerable: a printed error is not to show a body.
     Object.defineProperty(this, 'partial', { value: partial, writable: true, configurable: true })

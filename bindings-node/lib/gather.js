@@ -37,9 +37,14 @@ class Gathered {
     }
   }
 
-  take() {
+  /** All of them; they stay. */
+  chunks() {
     this.#flush()
-    const chunks = this.#chunks
+    return this.#chunks
+  }
+
+  take() {
+    const chunks = this.chunks()
     this.#chunks = []
     return chunks
   }

@@ -84,9 +84,14 @@ impl Arguments {
 
     /// The bytes of the Uint8Array at `index`; empty for what is none. Valid until JavaScript runs again.
     pub(crate) fn bytes(&self, index: usize) -> (NonNull<u8>, usize) {
+        self.bytes_of(self.values[index])
+    }
+
+    /// The same of a value that was found in an argument.
+    pub(crate) fn bytes_of(&self, value: sys::napi_value) -> (NonNull<u8>, usize) {
         let (mut data, mut length) = (ptr::null_mut(), 0);
-        // SAFETY: the value was given to this very call; what is no view is an error status and leaves both alone.
-        unsafe { sys::napi_get_buffer_info(self.env, self.values[index], &raw mut data, &raw mut length) };
+        // SAFETY: the value is of this very call; what is no view is an error status and leaves both alone.
+        unsafe { sys::napi_get_buffer_info(self.env, value, &raw mut data, &raw mut length) };
         NonNull::new(data.cast()).map_or((NonNull::dangling(), 0), |data| (data, length))
     }
 }
@@ -177,7 +182,7 @@ pub(crate) struct Host {
     pub(crate) works: Arc<Works>,
     exact_memory: RefCell<Option<MemoryRef>>,
     scratch: Cell<Option<NonNull<f64>>>,
-    invalid: RefCell<String>,
+    sentence: RefCell<String>,
 }
 
 impl Host {
@@ -202,7 +207,7 @@ impl Host {
             works: Arc::default(),
             exact_memory: RefCell::new(None),
             scratch: Cell::new(None),
-            invalid: RefCell::new(String::new()),
+            sentence: RefCell::new(String::new()),
         }));
         // SAFETY: the hook is given the host that it frees; it runs once, when the environment goes, after which none
         // of the functions below can be called any more.
@@ -282,12 +287,17 @@ impl Host {
 
     /// Keeps the sentence that says which option is out of range, and answers the status.
     pub(crate) fn refuse(&self, invalid: brimful_core::InvalidOption) -> Error {
-        *self.invalid.borrow_mut() = invalid.to_string();
+        self.say(invalid.to_string());
         Error::Invalid
     }
 
-    pub(crate) fn last_refusal(&self) -> String {
-        self.invalid.borrow().clone()
+    /// Keeps the sentence that goes with a status.
+    pub(crate) fn say(&self, sentence: String) {
+        *self.sentence.borrow_mut() = sentence;
+    }
+
+    pub(crate) fn said(&self) -> String {
+        self.sentence.borrow().clone()
     }
 }
 

@@ -35,9 +35,9 @@ pub(crate) fn status_name(_: &Host, arguments: &Arguments) -> Value {
     )
 }
 
-/// The sentence that says which option was out of range last.
-pub(crate) fn refusal(host: &Host, _: &Arguments) -> Value {
-    Value::Text(host.last_refusal())
+/// The sentence that goes with the last `invalid` (which option was out of range) or `encoding` (where the fault is).
+pub(crate) fn said(host: &Host, _: &Arguments) -> Value {
+    Value::Text(host.said())
 }
 
 /// A status number among the arguments; 1, which no error has, for what is none.

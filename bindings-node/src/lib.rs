@@ -19,7 +19,9 @@ mod host;
 mod info;
 mod memory;
 mod pool;
+mod string;
 mod target;
+mod text;
 
 use napi::bindgen_prelude::Object;
 use napi::{Env, Error, JsValue, Result};
@@ -48,7 +50,7 @@ const FUNCTIONS: &[(
 )] = functions! {
     "setUp" => set_up,
     "statusName" => info::status_name,
-    "refusal" => info::refusal,
+    "said" => info::said,
     "poolNew" => pool::new,
     "poolStats" => pool::stats,
     "poolTrim" => pool::trim,
@@ -86,6 +88,10 @@ const FUNCTIONS: &[(
     "bufferCopy" => buffer::copy,
     "bufferSlice" => buffer::slice,
     "bufferRelease" => buffer::release,
+    "textEncoding" => text::encoding,
+    "textCharset" => text::charset,
+    "textOfBuffer" => text::of_buffer,
+    "textOfChunks" => text::of_chunks,
 };
 
 /// Says whether the memory and the hooks that the JavaScript half gives were taken.

@@ -3,9 +3,10 @@ import { open } from 'node:fs/promises'
 import { createServer, get } from 'node:http'
 import { Readable } from 'node:stream'
 import {
-  BrimfulError, Collector, Pool, PooledBuffer, collect, collectInto, collectPooled, collectPooledSync, collectSync,
+  BrimfulError, Collector, Pool, PooledBuffer, collect, collectInto, collectJson, collectPooled, collectPooledSync, collectSync, collectText, collectTextSync,
   type BodyOptions, type CollectOptions, type Info, type PoolStats, type Source,
 } from 'brimful'
+import { arrayBuffer, buffer as bufferOf, bytes, json, text } from 'brimful/consumers'
 
 const pool = new Pool({ maxRetained: 256 * 2 ** 20, limit: 10n ** 9n, budget: 2 ** 30, idleMs: 1000, scrub: true, memory: 'list' })
 const stats: PoolStats = pool.stats()
@@ -30,6 +31,16 @@ async function sources(): Promise<void> {
   }
   get('http://127.0.0.1/', (message) => void collect(message, { limit: 100 }))
   createServer((request) => void collect(request, { limit: 100 }))
+}
+
+async function strings(source: Source): Promise<void> {
+  const written: string = await collectText(source, { ...options, encoding: 'utf-8', fatal: true }) + collectTextSync('x', { encoding: null })
+  const value: { a: number } = await collectJson(source, { limit: 10 })
+  const consumed: string = await text(source, { encoding: 'latin1' })
+  const all: number = (await bytes(source)).length + (await arrayBuffer(source, options)).byteLength + (await bufferOf(source)).length
+  // @ts-expect-error: bytes have no encoding
+  await bytes(source, { encoding: 'utf-8' })
+  console.log(written, value, consumed, all, await json(source), pooled.text(), pooled.json({ fatal: true }).a)
 }
 
 const exact: Buffer = collectSync((window) => window.fill(1).length, { length: 100, pool })
