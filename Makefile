@@ -28,7 +28,7 @@ INSTALL = PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" PKGCO
 files = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/__pycache__/*' -not -name '*.node')
 WORKSPACE := Cargo.toml $(wildcard Cargo.lock) $(wildcard */Cargo.toml) $(call files,core/src)
 
-.PHONY: help demo test check sanitize fuzz abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-curl bench-framed bench-workers overhead dist install uninstall clean rust library
+.PHONY: help demo test check sanitize fuzz abi docs guards vectors bench bench-quick bench-postgres bench-queue bench-curl bench-text bench-framed bench-workers overhead dist install uninstall clean rust library
 
 help:  ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -92,6 +92,9 @@ bench-curl: build/c.done  ## Measure libcurl's bodies beside its own example's w
 	@$(MAKE) --no-print-directory -C bench packages
 	@$(MAKE) --no-print-directory -C bench curl-transfers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
 	$(PYTHON) bench/curl/run.py --build build/bench
+
+bench-text: build/python.done build/bench/text.done  ## Measure text in Python and Node beside the usual ways, about 3 minutes; writes bench/results/text.md
+	$(VENV)/python bench/text/run.py --python $(VENV)/python --node build/bench/text
 
 bench-framed: build/c.done build/python.done build/node.done build/bench/venv.done  ## Values over many packets beside replay; writes bench/results/framed.md
 	@$(MAKE) --no-print-directory -C bench/framed workers PREFIX="$(CURDIR)/dist/prefix" NODE="$(CURDIR)/build/node" BUILD="$(CURDIR)/build/bench/framed"
@@ -185,6 +188,12 @@ REPORT := build/bench/venv/bin/python bench/report.py
 bench-workers: build/c.done build/python.done build/node.done build/bench/venv.done
 	@$(MAKE) --no-print-directory -C bench packages
 	@$(MAKE) --no-print-directory -C bench workers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
+
+build/bench/text.done: build/node-package.done
+	@mkdir -p build/bench/text
+	rm -rf build/bench/text/node_modules
+	cd build/bench/text && echo '{ "private": true }' > package.json && npm install --silent --no-package-lock --no-save ../../../dist/*.tgz get-stream
+	@touch $@
 
 build/bench/venv.done: bench/requirements.txt
 	@mkdir -p build/bench
