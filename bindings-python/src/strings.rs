@@ -20,8 +20,9 @@ use pyo3::types::{PyList, PyString};
 use pyo3::{ffi, intern};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// UTF-8 of at most so many bytes that lies in one piece is decoded by the interpreter itself.
-const SMALL: usize = 128;
+/// UTF-8 of at most so many bytes that lies in one piece is decoded by the interpreter itself: up to 100 kB its time is 0.7
+/// (mixed text) to 0.93 (CJK) times ours, from 200 kB on 1.2 to 0.93, at 10 MB 1.7 and 1.3 (2026-12-01).
+const SMALL: usize = 128 << 10;
 
 /// Why there is no `str`.
 pub(crate) enum Unmade {

@@ -534,6 +534,50 @@ fn a_host_s_string_is_filled_with_exactly_the_units_that_were_measured_and_never
 }
 
 #[test]
+fn long_texts_of_characters_of_every_length_in_any_order_are_filled_right() {
+    let kinds: [&[char]; 5] = [
+        &['a', 'Z', '\0', '\u{7f}'],
+        &['\u{80}', 'é', 'ÿ', '\u{100}', '\u{7ff}'],
+        &['\u{800}', '€', '日', '\u{ffff}', '\u{d7ff}', '\u{e000}'],
+        &['\u{10000}', '😀', '\u{10ffff}'],
+        &['é', 'ü'],
+    ];
+    let mut state = 20_261_201_u32;
+    let mut below = |most: usize| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as usize % most
+    };
+    for turn in 0..400 {
+        // Runs of one kind, so that each way through is taken for long, and every change from one to another.
+        let (length, run) = (below(1200), 1 + below(40));
+        let mut text = String::new();
+        while text.len() < length {
+            let kind = kinds[below(if turn % 4 == 0 { 2 } else { 5 })];
+            text.extend((0..=below(run)).map(|_| kind[below(kind.len())]));
+        }
+        let utf16: Vec<u16> = text.encode_utf16().collect();
+        let utf32: Vec<u32> = text.chars().map(u32::from).collect();
+        let cut: Vec<u8> = utf32.iter().map(|&number| number as u8).collect();
+        let (head, tail) = text.as_bytes().split_at(below(text.len() + 1));
+        let pieces = &[head, tail][..];
+        let decoded = Text::new(pieces, Some(Encoding::UTF_8));
+        assert_eq!(filled::<u16>(&decoded, Faults::Strict, utf16.len()), utf16, "{text}");
+        assert_eq!(filled::<u32>(&decoded, Faults::Strict, utf32.len()), utf32, "{text}");
+        assert_eq!(filled::<u8>(&decoded, Faults::Strict, cut.len()), cut, "{text}");
+        // Less room, and more.
+        let room = below(utf32.len() + 1);
+        assert_eq!(filled::<u32>(&decoded, Faults::Strict, room), utf32[..room], "{text}");
+        assert_eq!(
+            filled::<u16>(&decoded, Faults::Strict, utf16.len() + 100),
+            utf16,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn memory_that_cannot_be_had_is_a_status_and_what_was_there_is_given_back() {
     use brimful::memory::{Memory, Profile, Raw};
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

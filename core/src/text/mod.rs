@@ -21,6 +21,7 @@ mod encoding;
 mod legacy;
 mod length;
 mod measure;
+mod shuffle;
 mod units;
 mod utf16;
 mod utf32;
