@@ -3,7 +3,7 @@
     python bench/text/run.py --python PYTHON --node FOLDER [--quick]
 
 PYTHON has brimful, requests and httpx; FOLDER has node_modules with brimful and get-stream. The ways take turns within one
-process; what is told is the median of each, and the median of ours / other within a turn. Memory is the most that was
+process, in another order each time; what is told is the median of each, and the median of ours / other within a turn. Memory is the most that was
 resident beyond the start, in a new process that reads one body; the smallest of three.
 """
 
@@ -63,7 +63,7 @@ def time_of(seconds: float) -> str:
 def table(data: dict) -> str:
     lines = [
         "# Text of whole bodies, side by side", "",
-        f"{data['date']}, {data['machine']}. Chunks of 64 KiB, decoded as UTF-8. Time: the median of a body; ours / other: the median of "
+        f"{data['date']}, {data['machine']}. Chunks of 64 KiB, decoded as UTF-8; the ways take turns, in another order each time. Time: the median of a body; ours / other: the median of "
         "the ratios within a turn, below 1 ours is faster. Most memory: resident beyond the start, in a new process that reads one "
         "body (of `requests` and `httpx` with what the client keeps; of Node with its young objects).", "",
         "## Against the targets", "",

@@ -33,6 +33,12 @@ const COUNTED_AT_ONCE: usize = 255;
 impl Measure {
     /// Counts one more piece.
     pub(super) fn add(&mut self, piece: &str) {
+        if piece.is_ascii() {
+            self.utf8 += piece.len();
+            self.utf16 += piece.len();
+            self.chars += piece.len();
+            return;
+        }
         let (mut inner, mut astral, mut highest) = (0, 0, 0);
         for chunk in piece.as_bytes().chunks(COUNTED_AT_ONCE) {
             let (mut inner_here, mut astral_here) = (0_u8, 0_u8);
