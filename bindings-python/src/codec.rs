@@ -24,8 +24,14 @@ const NOT_BY_HEADER: [&str; 8] = [
     "utf-7",
 ];
 
-/// Codecs whose incremental decoders take each piece for a whole text.
-const NOT_IN_PIECES: [&str; 2] = ["idna", "punycode"];
+/// Codecs whose incremental decoders give something else for pieces than for the whole: they take each piece for a whole
+/// text, end an escape at a piece's end, or lose a mark that is not whole.
+const NOT_IN_PIECES: [&str; 5] = ["idna", "punycode", "raw-unicode-escape", "unicode-escape", "utf-8-sig"];
+
+/// Error handlers of Python's that do not look beyond the fault itself. Others are shown the whole body: `surrogateescape`
+/// loses bytes of a character that a cut goes through in Python's decoders of many bytes, and one of the caller's own is
+/// told offsets.
+const IN_PIECES: [&str; 2] = ["ignore", "backslashreplace"];
 
 /// How bytes are to become text.
 pub(crate) struct Decoding {
@@ -372,7 +378,8 @@ impl Foreign {
     /// A decoder that is given one piece after the other.
     fn incremental<'py>(&self, py: Python<'py>, errors: &Errors) -> PyResult<Option<Bound<'py, PyAny>>> {
         let class = self.0.bind(py).getattr(intern!(py, "incrementaldecoder"))?;
-        if class.is_none() || NOT_IN_PIECES.contains(&&*self.name(py)?) {
+        let handler = errors.in_pieces(py);
+        if class.is_none() || !handler || NOT_IN_PIECES.contains(&&*self.name(py)?) {
             return Ok(None);
         }
         class.call1((errors.name(py),)).map(Some)
@@ -406,6 +413,14 @@ impl Errors {
                     .call_method1(intern!(py, "lookup_error"), (name,))?;
                 Ok(Errors::Python(name.clone().unbind()))
             }
+        }
+    }
+
+    /// Whether faults come out alike however the bytes are cut.
+    fn in_pieces(&self, py: Python<'_>) -> bool {
+        match self {
+            Errors::Known(_) => true,
+            Errors::Python(name) => name.bind(py).to_str().is_ok_and(|name| IN_PIECES.contains(&name)),
         }
     }
 

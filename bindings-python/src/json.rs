@@ -33,14 +33,31 @@ pub(crate) fn collect_json<'py>(
     Collected::of("collect_json", source, options)?.into_json(py, &loads, true)
 }
 
-/// For a body that was awaited.
-#[pyfunction]
-pub(crate) fn _json<'py>(
-    body: &Bound<'py, PooledBuffer>,
-    loads: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = body.py();
-    Collected::Buffer(body.get().open()?).into_json(py, &Loads::asked(py, loads)?, true)
+/// What parses a body that is awaited: found right or wrong before it is read.
+#[pyclass(frozen, module = "brimful", name = "_Loads")]
+pub(crate) struct AsyncLoads {
+    function: Py<PyAny>,
+    reads_bytes: bool,
+}
+
+#[pymethods]
+impl AsyncLoads {
+    #[new]
+    fn new(py: Python<'_>, loads: Option<&Bound<'_, PyAny>>) -> PyResult<AsyncLoads> {
+        let Loads { function, reads_bytes } = Loads::asked(py, loads)?;
+        let function = function.unbind();
+        Ok(AsyncLoads { function, reads_bytes })
+    }
+
+    /// What a body that has come means.
+    fn json<'py>(&self, body: &Bound<'py, PooledBuffer>) -> PyResult<Bound<'py, PyAny>> {
+        let py = body.py();
+        let loads = Loads {
+            function: self.function.bind(py).clone(),
+            reads_bytes: self.reads_bytes,
+        };
+        Collected::Buffer(body.get().open()?).into_json(py, &loads, true)
+    }
 }
 
 /// What parses JSON.
@@ -74,9 +91,11 @@ impl<'py> Loads<'py> {
 /// what a functools.partial calls.
 fn reads_bytes(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = function.py();
+    let partial = py.import(intern!(py, "functools"))?.getattr(intern!(py, "partial"))?;
     let mut function = function.clone();
-    while let Some(inner) = function.getattr_opt(intern!(py, "func"))? {
-        function = inner;
+    // Only of a partial: any other object may have a `func` that has a `func`, without end.
+    while function.is_instance(&partial)? {
+        function = function.getattr(intern!(py, "func"))?;
     }
     let of = |object: &Bound<'_, PyAny>| -> PyResult<bool> {
         let Some(module) = object.getattr_opt(intern!(py, "__module__"))? else {

@@ -48,7 +48,7 @@ mod _brimful {
     #[pymodule_export]
     use crate::info::{Info, PoolStats};
     #[pymodule_export]
-    use crate::json::{_json, collect_json};
+    use crate::json::{AsyncLoads, collect_json};
     #[pymodule_export]
     use crate::pool::Pool;
     #[pymodule_export]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import unittest.mock
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -97,3 +98,16 @@ def test_a_parser_s_exception_and_limits_come_out_and_nothing_is_asked_in_vain()
     asked: Callable[[memoryview], int] = lambda window: pytest.fail("the source was asked")
     with pytest.raises(TypeError, match="loads"):
         brimful.collect_json(asked, loads="json")  # type: ignore[call-overload]
+
+    async def awaited() -> AsyncIterator[bytes]:
+        pytest.fail("the source was asked")
+        yield b""
+
+    with pytest.raises(TypeError, match="loads"):
+        asyncio.run(brimful.collect_json_async(awaited(), loads="json"))  # type: ignore[call-overload]
+
+
+def test_a_parser_with_attributes_of_every_name_is_just_called() -> None:
+    parser = unittest.mock.Mock(return_value=5)
+    assert brimful.collect_json(b"{}", loads=parser) == 5
+    parser.assert_called_once_with("{}")

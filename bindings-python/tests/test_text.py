@@ -4,6 +4,7 @@ is made without a bytes object of the whole (E16, E36, E41 to E43). The table th
 from __future__ import annotations
 
 import asyncio
+import codecs
 import gc
 import io
 import pickle
@@ -135,9 +136,40 @@ def test_error_handlers_do_what_they_do_in_python(encoding: str, errors: str, ea
         assert outcome(lambda: body.text(encoding, errors)) == expected
 
 
-def test_an_error_handler_of_the_caller_s_own_is_asked() -> None:
-    import codecs
+@pytest.mark.parametrize(
+    ("encoding", "errors", "data"),
+    [
+        ("utf-8-sig", "strict", b"\xef\xbb"),
+        ("utf-8-sig", "replace", b"\xef\xbb"),
+        ("gb18030", "surrogateescape", b"a\x8f1]"),
+        ("euc-jp", "surrogateescape", b"\xa5\xca\x8f "),
+        ("unicode-escape", "strict", rb"\7b0\u4f53\304b"),
+        ("iso2022_jp", "strict", "a日本b".encode("iso2022_jp")),
+        ("hz", "ignore", "a简体b".encode("hz") + b"~"),
+        ("utf-7", "backslashreplace", b"a+AOk-\xff"),
+        ("utf-8", "brimful-offsets", b"a\xffb\xff"),
+        ("shift_jis", "brimful-offsets", b"a\x81\xffb\x81"),
+    ],
+)
+def test_no_cut_changes_what_python_s_codecs_and_handlers_make_of_a_body(encoding: str, errors: str, data: bytes) -> None:
+    codecs.register_error("brimful-offsets", lambda error: (f"<{error.start}>", error.end))  # type: ignore[attr-defined]
 
+    def outcome(decode: Callable[[], str]) -> str | int | None:
+        try:
+            return decode()
+        except UnicodeDecodeError as error:
+            return error.start
+        except brimful.EncodingError as error:
+            return error.offset
+
+    expected = outcome(lambda: data.decode(encoding, errors))
+    for cut in range(len(data) + 1):
+        for second in range(cut, len(data) + 1):
+            pieces = [data[:cut], data[cut:second], data[second:]]
+            assert outcome(lambda: brimful.collect_text(pieces, encoding=encoding, errors=errors)) == expected, pieces
+
+
+def test_an_error_handler_of_the_caller_s_own_is_asked() -> None:
     codecs.register_error("brimful-test", lambda error: (f"<{error.start}>", error.end))
     assert brimful.collect_text([b"a\xff", b"b"], errors="brimful-test") == "a<1>b"
     with pytest.raises(LookupError, match="no such handler"):

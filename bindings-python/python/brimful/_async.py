@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
-from ._brimful import _Decoding, _json, _Step
+from ._brimful import _Decoding, _Loads, _Step
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Unpack
@@ -91,9 +91,10 @@ async def collect_json_async(
     source: _AsyncSource, *, loads: Callable[[Any], Any] | None = None, **options: Unpack[_CallOptions]
 ) -> Any:
     """As `collect_async`; gives what the body means as JSON. See `collect_json` for ``loads``."""
+    parser = _Loads(loads)
     step = _Step(source, "json", None, options)
     await read(step)
-    return _json(step.finish("json"), loads)
+    return parser.json(step.finish("json"))
 
 
 async def read(step: Any) -> bool:
