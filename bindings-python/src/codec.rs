@@ -251,7 +251,13 @@ impl Codec {
     }
 
     /// The codec that a header's charset names, if it names one of text.
+    ///
+    /// Python keeps every name that it was ever asked for, so that a peer must not choose them: it is asked only for
+    /// labels of the standard and for names that it has itself.
     fn of_charset(py: Python<'_>, charset: &str) -> PyResult<Option<Codec>> {
+        if Encoding::for_label(charset).is_none() && !is_own_name(py, charset)? {
+            return Ok(None);
+        }
         let Named::Codec(codec) = Codec::named(py, charset)? else {
             return Ok(None);
         };
@@ -261,6 +267,18 @@ impl Codec {
         };
         Ok(chosen.then_some(codec))
     }
+}
+
+/// Whether a name is one that Python has a codec of its own for.
+fn is_own_name(py: Python<'_>, name: &str) -> PyResult<bool> {
+    let encodings = py.import(intern!(py, "encodings"))?;
+    let bare = Encoding::bare_label(name);
+    let normal = encodings.call_method1(intern!(py, "normalize_encoding"), (bare.to_lowercase(),))?;
+    let aliases = encodings
+        .getattr(intern!(py, "aliases"))?
+        .getattr(intern!(py, "aliases"))?;
+    let names = aliases.call_method0(intern!(py, "values"))?;
+    Ok(aliases.contains(&normal)? || names.contains(&normal)?)
 }
 
 fn is_unicode(encoding: Encoding) -> bool {

@@ -20,7 +20,7 @@ const READ_BYTES: [&str; 2] = ["orjson", "msgspec"];
 /// Sources and other options are those of collect().
 ///
 /// Raises what `loads` raises, unchanged; EncodingError where a str was to be made and the bytes are no text (.partial is
-/// the body); else what collect() raises. To have the body where JSON is wrong, use collect_pooled() and its json().
+/// the body; half of a surrogate pair is none either, which json.loads lets through in bytes); else what collect() raises. To have the body where JSON is wrong, use collect_pooled() and its json().
 #[pyfunction]
 #[pyo3(signature = (source, *, loads = None, **options))]
 pub(crate) fn collect_json<'py>(

@@ -3,7 +3,7 @@
 //!
 //! The stable interface has no call that allocates a `str` to be filled, and does not say where its characters lie.
 //! `PyUnicode_New`, which every CPython has, is looked up when the module is loaded; where the characters lie follows
-//! from `sys.getsizeof` of strings that the stable interface has made, and is held against those strings. Where any of it
+//! from `str.__sizeof__` of strings that the stable interface has made, and is held against those strings. Where any of it
 //! is not as expected, strings are made by the stable interface alone.
 
 use crate::buffer::WORTH_DETACHING;
@@ -201,7 +201,8 @@ impl Layout {
         let Some(allocate) = symbol() else {
             return Ok(None);
         };
-        let size = py.import(intern!(py, "sys"))?.getattr(intern!(py, "getsizeof"))?;
+        // Not sys.getsizeof, which anybody may have replaced.
+        let size = py.get_type::<PyString>().getattr(intern!(py, "__sizeof__"))?;
         let size = |object: &Bound<'_, PyString>| size.call1((object,))?.extract::<usize>();
         let mut found = Layout {
             allocate,

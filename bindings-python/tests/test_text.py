@@ -9,7 +9,9 @@ import gc
 import io
 import pickle
 import socket
+import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -36,6 +38,8 @@ def test_text_of_each_width_comes_from_every_kind_of_source(text: str) -> None:
     data = text.encode()
     left, right = socket.socketpair()
     left.settimeout(10)
+    sending = threading.Thread(target=lambda: (right.sendall(data), right.close()))
+    sending.start()
     sources: list[Any] = [
         data,
         bytearray(data),
@@ -48,15 +52,16 @@ def test_text_of_each_width_comes_from_every_kind_of_source(text: str) -> None:
         ReadsInto(data, 1001),
         Reads(data, 70_001),
         fills(data, 1001),
+        left,
     ]
     for source in sources:
         assert brimful.collect_text(source) == text, type(source)
+    sending.join()
     for source in (fills(data, 3001), chunks(data, 3001)):
         with brimful.collect_pooled(source) as body:
             assert body.text() == text
             assert body[3:-3].text(errors="ignore") == data[3:-3].decode(errors="ignore")
     left.close()
-    right.close()
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -346,3 +351,25 @@ def test_a_released_buffer_has_no_text() -> None:
         body.text()
     with pytest.raises(ValueError, match="released"):
         body.json()
+
+
+def test_headers_of_peers_leave_nothing_in_python_s_table_of_codecs() -> None:
+    import encodings
+
+    for known in ("utf-8", "cp437", "ibm437", "latin-1", "x-user-defined", "windows-1252", "koi8_r"):
+        assert brimful.charset(f"text/plain; charset={known}") == known
+    before = len(encodings._cache)  # type: ignore[attr-defined]
+    for turn in range(1000):
+        assert brimful.charset(f"text/plain; charset=no-such-charset-{turn}") is None
+    assert len(encodings._cache) == before  # type: ignore[attr-defined]
+
+
+def test_a_replaced_getsizeof_changes_nothing() -> None:
+    program = """
+import sys
+sys.getsizeof = lambda object, default=0: 10_000_000
+import brimful
+assert brimful._brimful._fill_strings(True)
+assert brimful.collect_text([("é€" * 200_000).encode()]) == "é€" * 200_000
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
