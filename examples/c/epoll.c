@@ -3,8 +3,8 @@
  *
  *     cc epoll.c $(pkg-config --cflags --libs brimful) -lpthread && ./a.out
  *
- * With max_step a call of brimful_collector_read_fd takes no more than its share and answers BRIMFUL_MORE. Whoever has
- * answered so is served again after all the others that are readable, so that nobody waits for longer than one share.
+ * With max_step a call of brimful_collector_read_fd takes no more than its share and answers BRIMFUL_MORE. Of those that
+ * are readable, whoever was served longest ago comes first, so that nobody waits for longer than one share.
  * At its end the program tells how many bytes of the flood were taken at most while a byte of the quiet peer lay there.
  */
 #include <brimful.h>
@@ -27,7 +27,8 @@ struct peer {
   const char *name;
   int here, there; /* the two ends of a socket */
   brimful_collector *collector;
-  brimful_status status; /* of its last call; BRIMFUL_MORE: it has had its share */
+  brimful_status status; /* of its last call */
+  unsigned long turn;    /* when that was, counted in calls */
 };
 
 static void fail(const char *what)
@@ -100,6 +101,12 @@ static int serve(struct peer *peer)
   return 0;
 }
 
+static int by_turn(const void *left, const void *right)
+{
+  const struct peer *one = ((const struct epoll_event *)left)->data.ptr, *other = ((const struct epoll_event *)right)->data.ptr;
+  return (one->turn > other->turn) - (one->turn < other->turn);
+}
+
 static unsigned long received(const struct peer *peer)
 {
   brimful_info info = { .struct_size = sizeof info };
@@ -109,7 +116,7 @@ static unsigned long received(const struct peer *peer)
 int main(void)
 {
   struct peer flood = { .name = "the flood" }, quiet = { .name = "the quiet one" };
-  unsigned long most = 0, waited = 0;
+  unsigned long most = 0, waited = 0, turns = 0;
   int loop = epoll_create1(0), open = 2, quiet_is_open = 1;
   if (loop < 0)
     fail("epoll_create1");
@@ -118,25 +125,23 @@ int main(void)
   while (open > 0) {
     struct epoll_event ready[2];
     int count = epoll_wait(loop, ready, 2, -1);
-    for (int had_its_share = 0; had_its_share < 2; had_its_share++) { /* those that have had theirs come last */
-      for (int i = 0; i < count; i++) {
-        struct peer *peer = ready[i].data.ptr;
-        if (peer == NULL || (peer->status == BRIMFUL_MORE) != had_its_share)
-          continue;
-        ready[i].data.ptr = NULL;
-        int lies_there = 0; /* what the quiet peer has sent, and the flood is served all the same */
-        if (quiet_is_open)
-          ioctl(quiet.here, FIONREAD, &lies_there);
-        unsigned long before = peer == &flood ? received(peer) : 0;
-        int goes_on = serve(peer);
-        open -= !goes_on;
-        if (peer == &quiet) {
-          waited = 0;
-          quiet_is_open = goes_on;
-        } else if (lies_there > 0 && goes_on) {
-          waited += received(peer) - before;
-          most = waited > most ? waited : most;
-        }
+    if (count > 1)
+      qsort(ready, (size_t)count, sizeof ready[0], by_turn); /* whoever had his share longest ago comes first */
+    for (int i = 0; i < count; i++) {
+      struct peer *peer = ready[i].data.ptr;
+      int lies_there = 0; /* what the quiet peer has sent, and the flood is served all the same */
+      if (quiet_is_open)
+        ioctl(quiet.here, FIONREAD, &lies_there);
+      unsigned long before = peer == &flood ? received(peer) : 0;
+      peer->turn = ++turns;
+      int goes_on = serve(peer);
+      open -= !goes_on;
+      if (peer == &quiet) {
+        waited = 0;
+        quiet_is_open = goes_on;
+      } else if (lies_there > 0 && goes_on) {
+        waited += received(peer) - before;
+        most = waited > most ? waited : most;
       }
     }
   }
