@@ -27,7 +27,8 @@ function encodingOf(label) {
 /** What a source says of the kind of its content. */
 function contentTypeOf(source) {
   if (typeof source !== 'object' || source === null) return undefined
-  if (isStream(source)) return isIncomingMessage(source) ? source.headers['content-type'] : undefined
+  // A message that was told to decode gives strings, which count as UTF-8 whatever its header says.
+  if (isStream(source)) return isIncomingMessage(source) && !source.readableEncoding ? source.headers['content-type'] : undefined
   if (isResponse(source)) return source.headers?.get?.('content-type')
   return isBlob(source) ? source.type : undefined
 }

@@ -93,3 +93,13 @@ test('an encoding that was given wins over the header', async (t) => {
   assert.equal(await collectText(await fetch(url), { encoding: 'latin1' }), TEXT)
   await assert.rejects(collectText(await fetch(url), { fatal: true }), { ...code('encoding'), offset: TEXT.indexOf('ï') })
 })
+
+test('a message that decodes itself is not decoded a second time', async (t) => {
+  const { url } = await serving(t, (request, response) => {
+    response.setHeader('content-type', 'text/plain; charset=latin1')
+    response.end(Buffer.from(TEXT, 'latin1'))
+  })
+  const [message] = await once(get(url), 'response')
+  message.setEncoding('latin1')
+  assert.equal(await collectText(message), TEXT)
+})
