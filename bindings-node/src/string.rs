@@ -9,7 +9,7 @@
 //! external strings are looked up, so that the addon loads where they are missing; there, and where V8 cannot look
 //! outside of its sandbox, the string is copied.
 
-use brimful_core::memory::prefer_huge_pages;
+use brimful_core::memory::Calls;
 use brimful_core::{Encoding, Fault, Faults, Segments, Text, Unit, Widest};
 use core::ffi::{CStr, c_char, c_void};
 use napi::sys;
@@ -45,24 +45,36 @@ pub(crate) fn make<S: Segments + ?Sized>(
     faults: Faults,
     most: usize,
 ) -> Result<sys::napi_value, Unmade> {
-    let measure = text.measure(faults)?;
-    if measure.utf16 > most {
-        return Err(Unmade::TooLong(measure.utf16));
+    let length = text.byte_length();
+    // UTF-8 never makes more units than it has bytes, so that a long text need not be measured: room for so many is only
+    // touched where it is used. It is Latin-1 where its first characters are, until one comes that is not.
+    let (is_latin1, units) = if (APART_FROM..=most).contains(&length) && text.encoding() == Encoding::UTF_8 {
+        (text.glance() <= Widest::Latin1, length)
+    } else {
+        let measure = text.measure(faults)?;
+        if measure.utf16 > most {
+            return Err(Unmade::TooLong(measure.utf16));
+        }
+        if measure.widest == Widest::Ascii
+            && text.encoding() == Encoding::UTF_8
+            && let Some(whole) = in_one_piece(bytes)
+            && let Some(ascii) = whole.get(text.mark_length()..)
+        {
+            return u8::copied(env, ascii);
+        }
+        (measure.widest <= Widest::Latin1, measure.utf16)
+    };
+    if is_latin1 && let Some(string) = fill::<u8, S>(env, text, faults, units)? {
+        return Ok(string);
     }
-    if measure.widest > Widest::Latin1 {
-        return fill::<u16, S>(env, text, faults, measure.utf16);
-    }
-    // ASCII in one piece is copied from where it lies.
-    let is_ascii = measure.widest == Widest::Ascii && text.encoding() == Encoding::UTF_8;
+    fill::<u16, S>(env, text, faults, units)?.ok_or(Unmade::NoMemory)
+}
+
+/// The bytes, where they lie in one piece.
+fn in_one_piece<S: Segments + ?Sized>(bytes: &S) -> Option<&[u8]> {
     let mut segments = bytes.segments().filter(|segment| !segment.is_empty());
-    if is_ascii
-        && measure.utf16 < APART_FROM
-        && let (Some(whole), None) = (segments.next(), segments.next())
-        && let Some(ascii) = whole.get(text.mark_length()..)
-    {
-        return u8::copied(env, ascii);
-    }
-    fill::<u8, S>(env, text, faults, measure.utf16)
+    let first = segments.next()?;
+    segments.next().is_none().then_some(first)
 }
 
 /// What V8 has strings of.
@@ -106,25 +118,31 @@ fn made(status: sys::napi_status, string: sys::napi_value) -> Result<sys::napi_v
     }
 }
 
+/// A string of a text that has at most so many units; `None` where characters of it are none.
 fn fill<U: Host, S: Segments + ?Sized>(
     env: sys::napi_env,
     text: &Text<'_, S>,
     faults: Faults,
-    units: usize,
-) -> Result<sys::napi_value, Unmade> {
-    if units <= SHORT {
+    most: usize,
+) -> Result<Option<sys::napi_value>, Unmade> {
+    if most <= SHORT {
         let mut place = [const { MaybeUninit::uninit() }; SHORT];
         let filled = text.fill::<U>(faults, &mut place)?;
         // SAFETY: `fill` has initialised so many.
-        return U::copied(env, unsafe { initialised(&place[..filled]) });
+        let units = unsafe { initialised(&place[..filled.units]) };
+        return filled.whole.then(|| U::copied(env, units)).transpose();
     }
-    let mut room = Room::<U>::new(units).ok_or(Unmade::NoMemory)?;
+    let mut room = Room::<U>::new(most).ok_or(Unmade::NoMemory)?;
     let filled = text.fill::<U>(faults, room.units())?;
-    if filled * size_of::<U>() < APART_FROM {
-        // SAFETY: as above.
-        return U::copied(env, unsafe { initialised(&room.units()[..filled]) });
+    if !filled.whole {
+        return Ok(None);
     }
-    room.into_string(env, filled)
+    if filled.units * size_of::<U>() < APART_FROM {
+        // SAFETY: as above.
+        return U::copied(env, unsafe { initialised(&room.units()[..filled.units]) }).map(Some);
+    }
+    room.cut(filled.units);
+    room.into_string(env, filled.units).map(Some)
 }
 
 /// # Safety
@@ -134,6 +152,13 @@ unsafe fn initialised<U>(units: &[MaybeUninit<U>]) -> &[U] {
     unsafe { &*(ptr::from_ref(units) as *const [U]) }
 }
 
+/// Where that memory comes from.
+const MEMORY: Calls = Calls {
+    allocate: libc::malloc,
+    reallocate: libc::realloc,
+    free: libc::free,
+};
+
 /// Memory for the units of one string.
 struct Room<U> {
     start: NonNull<MaybeUninit<U>>,
@@ -142,12 +167,7 @@ struct Room<U> {
 
 impl<U: Host> Room<U> {
     fn new(units: usize) -> Option<Room<U>> {
-        let bytes = units.checked_mul(size_of::<U>())?;
-        // SAFETY: any size may be asked for; dropping it frees it, or `finalize`.
-        let start = NonNull::new(unsafe { libc::malloc(bytes) })?;
-        // SAFETY: malloc has just given it, for this size.
-        unsafe { prefer_huge_pages(start.cast(), bytes) };
-        let start = start.cast();
+        let start = MEMORY.get(units.checked_mul(size_of::<U>())?)?.cast();
         Some(Room { start, units })
     }
 
@@ -158,6 +178,17 @@ impl<U: Host> Room<U> {
 
     fn bytes(&self) -> usize {
         self.units * size_of::<U>()
+    }
+
+    /// Gives back what is behind the first `units`, of which there is at least one.
+    fn cut(&mut self, units: usize) {
+        if units == self.units {
+            return;
+        }
+        // SAFETY: the memory is this room's own, of so many bytes; where it cannot be cut it stays as it is.
+        if let Some((start, _)) = unsafe { MEMORY.resize(self.start.cast(), self.bytes(), units * size_of::<U>()) } {
+            (self.start, self.units) = (start.cast(), units);
+        }
     }
 
     /// The string of the first `filled` units, which are initialised.
@@ -194,8 +225,8 @@ impl<U: Host> Room<U> {
 
 impl<U> Drop for Room<U> {
     fn drop(&mut self) {
-        // SAFETY: `new` had it from malloc, and nobody else has it.
-        unsafe { libc::free(self.start.as_ptr().cast()) };
+        // SAFETY: `new` had it from there, and nobody else has it.
+        unsafe { (MEMORY.free)(self.start.as_ptr().cast()) };
     }
 }
 
@@ -208,8 +239,8 @@ fn report(env: sys::napi_env, bytes: isize) {
 
 /// V8 has let a string go, or copied it. `env` is NULL where the environment went before.
 unsafe extern "C" fn finalize(env: sys::napi_env, start: *mut c_void, bytes: *mut c_void) {
-    // SAFETY: V8 gives what `into_string` gave it, once; that had it from malloc.
-    unsafe { libc::free(start) };
+    // SAFETY: V8 gives what `into_string` gave it, once; that had it from there.
+    unsafe { (MEMORY.free)(start) };
     if !env.is_null() {
         report(env, -bytes.addr().cast_signed());
     }

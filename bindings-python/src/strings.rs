@@ -193,7 +193,7 @@ impl Layout {
             let start = object.as_ptr().byte_add(offset).cast::<MaybeUninit<U>>();
             slice::from_raw_parts_mut(start, measure.chars)
         };
-        detached(object.py(), length, || text.fill(faults, target))
+        detached(object.py(), length, || text.fill(faults, target)).map(|filled| filled.units)
     }
 
     /// Looks at strings of each kind; None where anything is not as expected.

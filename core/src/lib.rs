@@ -68,4 +68,4 @@ pub use queue::{Got, Queue};
 pub use source::Descriptor;
 pub use source::{Answer, Flow, FromFn, FromRead, Source, Then, Window};
 pub use stats::{Info, PoolStats, State};
-pub use text::{Charset, Encoding, Fault, Faults, Measure, Segments, Text, Undecoded, Unit, Widest};
+pub use text::{Charset, Encoding, Fault, Faults, Filled, Measure, Segments, Text, Undecoded, Unit, Widest};

@@ -21,7 +21,6 @@ mod encoding;
 mod legacy;
 mod length;
 mod measure;
-mod shuffle;
 mod units;
 mod utf16;
 mod utf32;
@@ -43,6 +42,9 @@ use writer::Writer;
 
 /// After so many bytes it is known again how much text bytes make, in case that more memory is needed.
 const DECODED_AT_ONCE: usize = 64 << 10;
+
+/// A text that is not ASCII, or not Latin-1, mostly shows that in so many bytes.
+const GLANCED_AT: usize = 4 << 10;
 
 /// What is done about bytes that are no text in the encoding (E43).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +114,15 @@ impl fmt::Display for Undecoded {
 }
 
 impl std::error::Error for Undecoded {}
+
+/// What of a text is in a host's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filled {
+    /// So many units from the start are written.
+    pub units: usize,
+    /// Whether that is all of the text.
+    pub whole: bool,
+}
 
 /// Bytes that lie in pieces, in order.
 pub trait Segments {
@@ -216,6 +227,31 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
         decoder.finish(&mut visit)
     }
 
+    /// Bytes of all of it, the byte order mark too.
+    #[must_use]
+    pub fn byte_length(&self) -> usize {
+        self.length
+    }
+
+    /// What the widest character among the first ones needs, and so the text at least, without looking at all of it.
+    #[must_use]
+    pub fn glance(&self) -> Widest {
+        let (mut measure, mut left) = (Measure::default(), GLANCED_AT);
+        let mut decoder = Decoder::new(self.encoding, Faults::Replace, self.mark);
+        for segment in self.segments() {
+            let part = &segment[..segment.len().min(left)];
+            let _: Result<(), Fault> = decoder.push(part, &mut |piece: &str| {
+                measure.add(piece);
+                Ok(())
+            });
+            left -= part.len();
+            if left == 0 {
+                break;
+            }
+        }
+        measure.widest
+    }
+
     /// How long the text is in each host's units, and what the widest character needs.
     ///
     /// # Errors
@@ -229,17 +265,18 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
         Ok(measure)
     }
 
-    /// Writes the text to the front of `target` in units of a host's strings: Latin-1, UTF-16 or UTF-32. Says how many
-    /// units it has written, each of them initialised; it stops before a character that has no room, and what has no
-    /// place in the unit (a character above U+00FF in Latin-1) is cut to it. A text that [`Text::measure`] has measured
-    /// with the same `faults` fills exactly so many units as that said, of `u8` where its widest is at most
-    /// [`Widest::Latin1`].
+    /// Writes the text to the front of `target` in units of a host's strings: Latin-1, UTF-16 or UTF-32, as far as there is
+    /// room for whole characters, and up to one that has no place in the unit (above U+00FF in Latin-1). The units that it
+    /// says are initialised; of those behind them nothing is known.
+    ///
+    /// A text that [`Text::measure`] has measured with the same `faults` has exactly so many units as that said. One in
+    /// UTF-8 never has more than bytes.
     ///
     /// # Errors
     /// A [`Fault`] where [`Faults::Strict`] finds one.
-    pub fn fill<U: Unit>(&self, faults: Faults, target: &mut [MaybeUninit<U>]) -> Result<usize, Fault> {
+    pub fn fill<U: Unit>(&self, faults: Faults, target: &mut [MaybeUninit<U>]) -> Result<Filled, Fault> {
         enum Ended {
-            Full,
+            Early,
             Fault(Fault),
         }
         impl From<Fault> for Ended {
@@ -247,15 +284,16 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
                 Ended::Fault(fault)
             }
         }
-        let mut written = 0;
+        let mut units = 0;
         let ended = self.pieces(faults, |piece| {
-            let (units, whole) = units::write(piece, &mut target[written..]);
-            written += units;
-            if whole { Ok(()) } else { Err(Ended::Full) }
+            let (written, whole) = units::write(piece, &mut target[units..]);
+            units += written;
+            if whole { Ok(()) } else { Err(Ended::Early) }
         });
         match ended {
             Err(Ended::Fault(fault)) => Err(fault),
-            Ok(()) | Err(Ended::Full) => Ok(written),
+            Ok(()) => Ok(Filled { units, whole: true }),
+            Err(Ended::Early) => Ok(Filled { units, whole: false }),
         }
     }
 

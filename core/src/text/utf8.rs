@@ -33,7 +33,7 @@ impl Utf8 {
             // Cut before a character that goes on behind the chunk, so that the fast check can say yes.
             let whole = &chunk[..chunk.len() - cut_through(chunk)];
             if !whole.is_empty()
-                && let Ok(text) = simdutf8::basic::from_utf8(whole)
+                && let Some(text) = checked(whole)
             {
                 visit(text)?;
                 done += whole.len();
@@ -107,6 +107,18 @@ impl Utf8 {
         }
         Ok(done)
     }
+}
+
+/// The bytes as text, if nothing is wrong with them.
+#[cfg(feature = "simdutf")]
+fn checked(bytes: &[u8]) -> Option<&str> {
+    // SAFETY: they were checked.
+    simdutf::validate_utf8(bytes).then(|| unsafe { str::from_utf8_unchecked(bytes) })
+}
+
+#[cfg(not(feature = "simdutf"))]
+fn checked(bytes: &[u8]) -> Option<&str> {
+    simdutf8::basic::from_utf8(bytes).ok()
 }
 
 /// Whether the bytes are the beginning of a character, and nothing is wrong with them but that they end.
