@@ -6,7 +6,7 @@ const { BrimfulError, codeOf, systemError, wrongType, describe, leaveUnheard } =
 const { bufferOf, makeBuffer, makeOwnBuffer } = require('./buffer.js')
 const { Gathered } = require('./gather.js')
 const { readInfo } = require('./info.js')
-const { NONE, tellOptions } = require('./options.js')
+const { NONE, quietOf, tellOptions } = require('./options.js')
 const { isBudgeted, poolHandle } = require('./pool.js')
 
 /** How many milliseconds a source that always has something is read without a turn of the event loop. */
@@ -41,6 +41,13 @@ const lost = new FinalizationRegistry((held) => {
   if (handle >= 0) native.collectorFree(handle, 1)
 })
 
+/** What is left of a body that was freed. */
+const FREED = Object.freeze({ handle: -1 })
+
+/**
+ * One body. Where a call makes it, and the engine could have nothing to say yet, its bytes are put by here, and the engine
+ * sees them only when they become more, or when it is asked something: a small body costs less than a collector does.
+ */
 class Body {
   /**
    * @param {object} options as `bodyOptions` gives them
@@ -58,6 +65,7 @@ class Body {
     this.keepsInfo = false
     /** Whether errors carry what came: in calls that make the body and give it to nobody. */
     this.lends = false
+    this.watched = false
     this.cancelled = false
     /** Whether the source has said how long it is. */
     this.announced = false
@@ -69,39 +77,67 @@ class Body {
     this.signal = undefined
     this.onProgress = undefined
     this.reported = 0
-    /** When the event loop had its last turn, as far as is known. */
+    /** How often the source was asked, and when the event loop had its last turn, as far as is known. */
+    this.asked = 0
     this.turned = undefined
     /** Whether a string is to be made of it, which needs no memory that the bytes lie in. */
     this.isText = false
-    /** Chunks that are kept until the end; undefined where they are taken as they come. */
+    /** Chunks that the engine does not have; undefined where they are taken as they come. */
     this.gathered = undefined
+    /** The engine's collector, once it is needed, and -1 once it is freed. */
+    this.held = undefined
     /** A thread of the pool has the window. */
     this.lent = false
-    const pooled = poolHandle(pool)
+    this.pool = pool
     /** Where memory may be refused at any time, nothing is taken before it is there. */
     this.isBudgeted = isBudgeted(pool)
-    const flags = tellOptions(options, exact, end)
-    const handle = target === undefined ? native.collectorNew(pooled, flags) : native.collectorNew(pooled, flags | INTO, target)
-    if (handle < 0) throw this.failure(handle)
-    this.held = { handle }
+    /** Below so many bytes the engine has nothing to say. */
+    this.quiet = target === undefined && (pool === undefined || pool === null) ? quietOf(options) : 0
+    if (this.quiet === 0) this.#open()
   }
 
   /** From now on the body may be lost: the garbage collector sees to it then. */
   watch() {
     this.keepsInfo = true
-    lost.register(this, this.held)
+    this.watched = true
+    if (this.held !== undefined) lost.register(this, this.held)
     return this
   }
 
+  /** The collector's, which is made here at the latest. */
   get handle() {
+    if (this.held === undefined) this.#open()
     return this.held.handle
+  }
+
+  /** Makes the collector, and tells it of what was put by. */
+  #open() {
+    const { gathered, target } = this
+    const pool = poolHandle(this.pool)
+    const flags = tellOptions(this.options, this.exact, this.end)
+    const handle = target === undefined ? native.collectorNew(pool, flags) : native.collectorNew(pool, flags | INTO, target)
+    if (handle < 0) throw this.failure(handle)
+    this.held = { handle }
+    if (this.watched) lost.register(this, this.held)
+    if (gathered === undefined) return
+    if (gathered.keeps) {
+      this.check(native.collectorCount(handle, gathered.length))
+      return
+    }
+    this.gathered = undefined
+    for (const chunk of gathered.take()) this.check(native.collectorWrite(handle, chunk))
+    gathered.release()
   }
 
   /** Gives everything back. Not while a source has a window. */
   free() {
-    const { handle } = this.held
-    this.held.handle = -1
-    if (handle >= 0) native.collectorFree(handle, 0)
+    const { gathered, held } = this
+    this.gathered = undefined
+    this.held = FREED
+    gathered?.release()
+    if (held === undefined || held.handle < 0) return
+    native.collectorFree(held.handle, 0)
+    held.handle = -1
   }
 
   reset(options, end = this.end) {
@@ -115,6 +151,7 @@ class Body {
   announce({ length, hint }) {
     const { options } = this
     if ((length === undefined && hint === undefined) || options.length !== undefined || this.cancelled) return
+    this.quiet = 0
     native.collectorInfo(this.handle)
     const untouched = numbers[3] === 0 && numbers[4] === 0 && numbers[8] === 0
     if (!untouched) return
@@ -151,7 +188,10 @@ class Body {
   /** What came, for an error that carries it. */
   partial() {
     if (!this.lends) return undefined
-    if (this.gathered !== undefined) return bufferOf(this.gathered.join(), this.info())
+    if (this.gathered?.keeps) {
+      const info = this.info()
+      return bufferOf(this.gathered.join(), info)
+    }
     const handle = native.collectorTakePartial(this.handle)
     return handle < 0 ? undefined : makeOwnBuffer(handle)
   }
@@ -164,7 +204,7 @@ class Body {
 
   /** Whether more is wanted is also asked before the first byte: a length above the limit fails here (E14). */
   isComplete() {
-    return this.check(native.collectorComplete(this.handle)) === COMPLETE
+    return this.held !== undefined && this.check(native.collectorComplete(this.handle)) === COMPLETE
   }
 
   /** Whether a stream is left at the length, so that what follows stays in it. */
@@ -184,12 +224,15 @@ class Body {
   }
 
   /**
-   * The source gives its chunks away: where nothing is known of the length, and nobody can look at the body meanwhile,
-   * they are kept as they are until the exact result can be made in one piece, so that each byte is copied once.
+   * Puts the chunks that come by, where nobody can look at the body meanwhile. Where the source gives them away and nothing
+   * is known of the length, they are kept as they are until the result can be made in one piece, so that each byte is
+   * copied once; others are copied while they are few.
    */
-  gather() {
+  gather(isGiven) {
+    if (!this.lends || !(this.exact || this.isText)) return
     const known = this.announced || this.options.length !== undefined || this.options.sizeHint !== undefined
-    if (this.lends && (this.isText || (this.exact && !known))) this.gathered = new Gathered()
+    const keeps = isGiven && (this.isText || !known)
+    if (keeps || this.held === undefined) this.gathered = new Gathered(keeps)
   }
 
   /** Limits and lengths are the engine's to judge for kept chunks too. */
@@ -201,7 +244,7 @@ class Body {
   }
 
   #wholeGathered() {
-    this.check(native.collectorComplete(this.handle))
+    this.isComplete()
     if (this.gathered.isWhole()) return this.gathered
     throw new BrimfulError('contract: a chunk was detached after the stream had given it; its bytes are gone', { code: codeOf('contract') })
   }
@@ -211,22 +254,26 @@ class Body {
     const gathered = this.#wholeGathered()
     const { length } = gathered
     if (length < LARGE) return gathered.join()
+    const chunks = gathered.take()
     this.gathered = undefined
     this.reset({ ...NONE, length, limit: length, maxPrealloc: length }, 'length')
-    for (const chunk of gathered.take()) this.check(native.collectorWrite(this.handle, chunk))
+    for (const chunk of chunks) this.check(native.collectorWrite(this.handle, chunk))
     return this.finishExact()
   }
 
   /** Takes a chunk; answers whether the body is complete. */
   write(bytes) {
-    if (this.gathered !== undefined) {
-      const complete = this.#keep(bytes) === COMPLETE
-      if (this.onProgress !== undefined) this.report()
-      return complete
-    }
-    const complete = this.check(native.collectorWrite(this.handle, this.#apart(bytes))) === COMPLETE
+    const complete = this.#take(bytes) === COMPLETE
     if (this.onProgress !== undefined) this.report()
     return complete
+  }
+
+  #take(bytes) {
+    if (this.held === undefined && this.gathered !== undefined) {
+      if (this.gathered.length + bytes.length < this.quiet && this.gathered.add(bytes)) return OPEN
+      this.#open()
+    }
+    return this.gathered === undefined ? this.check(native.collectorWrite(this.handle, this.#apart(bytes))) : this.#keep(bytes)
   }
 
   writeSome(bytes) {
@@ -251,7 +298,7 @@ class Body {
   }
 
   finishSource() {
-    this.check(native.collectorEnd(this.handle))
+    if (this.held !== undefined) this.check(native.collectorEnd(this.handle))
     return true
   }
 
@@ -297,11 +344,13 @@ class Body {
    * and so none that aborts. Undefined where it had its turn not long ago.
    */
   pause(stop) {
+    // The clock costs more than most small bodies do, which are there at once.
+    if (++this.asked < 2) return undefined
     const now = Date.now()
-    if (this.turned !== undefined && Math.abs(now - this.turned) < LONGEST) return undefined
-    const isFirst = this.turned === undefined
+    this.turned ??= now
+    if (Math.abs(now - this.turned) < LONGEST) return undefined
     this.turned = now
-    return isFirst ? undefined : this.until(new Promise(setImmediate), stop).then(() => { this.turned = Date.now() })
+    return this.until(new Promise(setImmediate), stop).then(() => { this.turned = Date.now() })
   }
 
   /** Lets a callback fill windows; true when the body is complete, false when the callback has nothing now. */
@@ -437,8 +486,7 @@ class Body {
   /** The body as text; where it is none, the error carries the body. */
   finishText(decoding) {
     if (this.gathered !== undefined) {
-      const gathered = this.#wholeGathered()
-      return decoding.ofChunks(gathered.chunks(), () => bufferOf(gathered.join(), this.info()))
+      return decoding.ofChunks(this.#wholeGathered().chunks(), () => this.partial())
     }
     let handle = this.check(native.collectorFinish(this.handle))
     if (this.keepsInfo) this.taken = readInfo()

@@ -16,17 +16,38 @@ const EXACT = { exact: true, finish: (body) => body.finishExact() }
 const POOLED = { exact: false, finish: (body) => body.finishPooled() }
 const INTO = { exact: false, finish: (body) => body.finishInto() }
 
-/** A string, in the encoding that was given or, where `heeds`, that its source tells. */
-function textOf(source, options, heeds = true) {
-  const decoding = new Decoding(options)
-  return { exact: false, isText: true, names: TEXT, finish: (body) => body.finishText(heeds ? decoding.heed(source) : decoding) }
+/** A string, in the encoding that was given or that its source tells. */
+class TextResult {
+  exact = false
+  isText = true
+  names = TEXT
+  decoding
+
+  constructor(options) {
+    this.decoding = new Decoding(options)
+  }
+
+  /** What the source says of itself is asked before it is read. */
+  heed(opened) {
+    if (opened.contentType !== undefined) this.decoding.heed(opened)
+  }
+
+  finish(body) {
+    return body.finishText(this.decoding)
+  }
 }
 
 /** What a string means: the charset of a Content-Type says nothing of JSON. */
-function jsonOf(source, options) {
-  const text = textOf(source, options, false)
-  return { ...text, finish: (body) => JSON.parse(text.finish(body)) }
+class JsonResult extends TextResult {
+  heed() {}
+
+  finish(body) {
+    return JSON.parse(super.finish(body))
+  }
 }
+
+const textOf = (options) => new TextResult(options)
+const jsonOf = (options) => new JsonResult(options)
 
 /** One call: the body that it reads into, and whether that is a collector's or this call's alone. */
 class Call {
@@ -116,8 +137,11 @@ function sync(source, options, result) {
   }
 }
 
-async function later(source, options, result, target) {
+/** `asked` is a result, or what makes one of the options. */
+async function later(source, options, asked, target) {
+  const result = typeof asked === 'function' ? asked(options) : asked
   const opened = sourceOf(source)
+  result.heed?.(opened)
   const call = new Call(options, result, opened.end, target)
   const { body, given, signal } = call
   if (given === undefined) {
@@ -177,8 +201,8 @@ const collect = (source, options) => later(source, options, EXACT)
 const collectPooled = (source, options) => later(source, options, POOLED)
 const collectSync = (source, options) => sync(source, options, EXACT)
 const collectPooledSync = (source, options) => sync(source, options, POOLED)
-const collectText = async (source, options) => later(source, options, textOf(source, options))
-const collectTextSync = (source, options) => sync(source, options, textOf(source, options))
-const collectJson = async (source, options) => later(source, options, jsonOf(source, options))
+const collectText = (source, options) => later(source, options, textOf)
+const collectTextSync = (source, options) => sync(source, options, textOf(options))
+const collectJson = (source, options) => later(source, options, jsonOf)
 
 module.exports = { collect, collectPooled, collectInto, collectText, collectJson, collectSync, collectPooledSync, collectTextSync }

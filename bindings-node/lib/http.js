@@ -1,9 +1,12 @@
 // What HTTP says of a body's length (E14), and which side a message is read on.
 'use strict'
 
+let http
+
 /** The class itself, for the many objects that only look like it (decoded responses keep the header). */
 function isIncomingMessage(source) {
-  return 'httpVersion' in source && source instanceof require('node:http').IncomingMessage
+  // Loaded when there is something that looks like it, since most programs need no node:http for this.
+  return 'httpVersion' in source && source instanceof (http ??= require('node:http')).IncomingMessage
 }
 
 /** Whether this is a request that a server reads: its client waits for an answer on the same connection. */
@@ -31,10 +34,11 @@ function lengthOfMessage(message) {
  * its headers say (the headers of what it was made from), so there it is a hint.
  */
 function lengthOfResponse(response) {
-  const { headers, url } = response
-  if (typeof headers?.get !== 'function' || !isPlain(headers.get('content-encoding'))) return {}
+  const { headers } = response
+  if (typeof headers?.get !== 'function') return {}
   const length = parse(headers.get('content-length'))
-  return url && 'status' in response ? { length } : { hint: length }
+  if (length === undefined || !isPlain(headers.get('content-encoding'))) return {}
+  return response.url && 'status' in response ? { length } : { hint: length }
 }
 
 /** The error by which node:http says that the connection went before the body's end. */

@@ -50,7 +50,7 @@ class Pool {
       if (typeof pool !== 'object' || pool === null || !(#handle in pool)) throw wrongType(`pool must be a Pool, not ${describe(pool)}`)
       return pool.#handle
     }
-    isBudgetedOf = (pool) => pool.#isBudgeted
+    isBudgetedOf = (pool) => handleOf(pool) >= 0 && pool.#isBudgeted
   }
 }
 

@@ -1,11 +1,12 @@
 // What can be a source, and how each is read. A source that was opened has `read(body)`, which answers whether the body
-// is complete (false: nothing more now), and `end`: how its end is known where the caller does not say.
+// is complete (false: nothing more now), `end`: how its end is known where the caller does not say, and where it can say
+// of what kind its content is, `contentType()`.
 'use strict'
 
 const { bytesOf, isChunk } = require('./bytes.js')
 const { state, wrongType, describe, leaveUnheard } = require('./errors.js')
 const { isDescriptor, openDescriptor } = require('./descriptor.js')
-const { lengthOfResponse } = require('./http.js')
+const { isIncomingMessage, lengthOfResponse } = require('./http.js')
 const { isSocket, isStream, readStream } = require('./stream.js')
 const { checkResult, isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
 
@@ -13,12 +14,14 @@ const { checkResult, isBlob, isResponse, isWebStream, readBlob, readWebStream } 
 function readChunk(chunk, body) {
   if (body.isComplete()) return true
   body.checkCancelled()
+  body.gather(false)
   return body.write(bytesOf(chunk)) || body.finishSource()
 }
 
 function readIterable(iterable, body) {
   if (body.isComplete()) return true
   body.checkCancelled()
+  body.gather(false)
   for (const chunk of iterable) {
     if (body.write(bytesOf(chunk))) return true
     body.checkCancelled()
@@ -38,35 +41,27 @@ async function giveBack(iterator) {
 async function readAsyncIterable(iterable, body) {
   if (body.isComplete()) return true
   body.checkCancelled()
+  body.gather(false)
   const iterator = iterable[Symbol.asyncIterator]()
-  for (;;) {
-    const { done, value } = await nextOf(iterator, body)
-    if (done) return body.finishSource()
-    let complete
-    try {
-      complete = body.write(bytesOf(value))
-      if (!complete) body.checkCancelled()
-    } catch (error) {
-      giveBack(iterator)
-      throw error
-    }
-    if (complete) {
-      giveBack(iterator)
-      return true
-    }
-  }
-}
-
-/** What the iterator has next; one that fails by itself is not told to stop, one that is not waited for any more is. */
-async function nextOf(iterator, body) {
+  // One that fails by itself is not told to stop; one that is not waited for any more is.
+  let failed = false
   try {
-    const turn = body.pause()
-    if (turn !== undefined) await turn
-    return checkResult(await body.until(iterator.next()))
+    for (;;) {
+      const turn = body.pause()
+      if (turn !== undefined) await turn
+      failed = true
+      const { done, value } = checkResult(await body.until(iterator.next()))
+      failed = false
+      if (done) return body.finishSource()
+      if (body.write(bytesOf(value))) break
+      body.checkCancelled()
+    }
   } catch (error) {
-    if (body.cancelled) giveBack(iterator)
+    if (!failed || body.cancelled) giveBack(iterator)
     throw error
   }
+  giveBack(iterator)
+  return true
 }
 
 async function readResponse(response, body) {
@@ -79,7 +74,15 @@ async function readResponse(response, body) {
   return readStream(stream, body)
 }
 
-const opened = (end, read) => ({ end, read })
+const opened = (end, read, contentType) => ({ end, read, contentType })
+
+function openStream(stream) {
+  const end = isSocket(stream) ? 'length' : 'eof'
+  const read = (body) => readStream(stream, body)
+  // A message that was told to decode gives strings, which count as UTF-8 whatever its header says.
+  const says = isIncomingMessage(stream) && !stream.readableEncoding
+  return opened(end, read, says ? () => stream.headers['content-type'] : undefined)
+}
 
 /** What can be read at once; undefined for all else. */
 function openNow(source) {
@@ -90,12 +93,11 @@ function openNow(source) {
 /** A source for the calls that answer later. */
 function sourceOf(source) {
   if (typeof source === 'function') return opened('length', (body) => body.pullLater(source))
-  if (isChunk(source)) return openNow(source)
   if (typeof source === 'object' && source !== null) {
-    if (isStream(source)) return opened(isSocket(source) ? 'length' : 'eof', (body) => readStream(source, body))
+    if (isStream(source)) return openStream(source)
     if (isDescriptor(source)) return openDescriptor(source)
-    if (isResponse(source)) return opened('eof', (body) => readResponse(source, body))
-    if (isBlob(source)) return opened('eof', (body) => readBlob(source, body))
+    if (isResponse(source)) return opened('eof', (body) => readResponse(source, body), () => source.headers?.get?.('content-type'))
+    if (isBlob(source)) return opened('eof', (body) => readBlob(source, body), () => source.type)
     if (isWebStream(source)) return opened('eof', (body) => readWebStream(source, body))
     if (typeof source[Symbol.asyncIterator] === 'function') return opened('eof', (body) => readAsyncIterable(source, body))
   }

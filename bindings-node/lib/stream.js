@@ -8,8 +8,10 @@ const { isIncomingMessage, isServerSide, isMessageCut, lengthOfMessage } = requi
 const isStream = (source) =>
   typeof source.on === 'function' && typeof source.pipe === 'function' && typeof source.read === 'function'
 
+let net
+
 /** Sockets and pipes stop at the length, connected or not yet: what follows is for whoever uses the connection next. */
-const isSocket = (stream) => stream instanceof require('node:net').Socket
+const isSocket = (stream) => stream instanceof (net ??= require('node:net')).Socket
 
 /** Nothing more is read of it. A request on a server stays whole, so that its client can be answered (413). */
 function stop(stream) {
@@ -36,7 +38,7 @@ function readStream(stream, body) {
   const message = isIncomingMessage(stream)
   if (message) body.announce({ length: lengthOfMessage(stream) })
   const stopsAtLength = body.stopsAtLength()
-  body.gather()
+  if (!stopsAtLength) body.gather(true)
   return new Promise((resolve, reject) => {
     const fail = (error) => {
       leave()

@@ -1,16 +1,18 @@
 // Bodies as strings and as JSON: which encoding applies (E42), and what is done about bytes that are no text (E43).
 'use strict'
 
-const { constants: { MAX_STRING_LENGTH } } = require('node:buffer')
+const { constants: { MAX_STRING_LENGTH }, isAscii } = require('node:buffer')
 const { native, numbers } = require('./native.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
-const { isIncomingMessage } = require('./http.js')
 const { booleanOf } = require('./options.js')
-const { isStream } = require('./stream.js')
-const { isBlob, isResponse } = require('./web.js')
 
 /** The options of text, beside those of a body. */
 const TEXT = new Set(['encoding', 'fatal'])
+
+const { latin1Slice } = Buffer.prototype
+
+/** Up to so many bytes are looked at here first. */
+const FEW = 4096
 
 /** What the native half answers for a text that is longer than a string can be. */
 const TOO_LONG = 1
@@ -24,15 +26,6 @@ function encodingOf(label) {
   throw invalid(`encoding must be a label of the Encoding Standard, or utf-32, utf-32le or utf-32be, not ${describe(label)}`)
 }
 
-/** What a source says of the kind of its content. */
-function contentTypeOf(source) {
-  if (typeof source !== 'object' || source === null) return undefined
-  // A message that was told to decode gives strings, which count as UTF-8 whatever its header says.
-  if (isStream(source)) return isIncomingMessage(source) && !source.readableEncoding ? source.headers['content-type'] : undefined
-  if (isResponse(source)) return source.headers?.get?.('content-type')
-  return isBlob(source) ? source.type : undefined
-}
-
 /** How bytes become text. Made before a body is read, so that nothing is found wrong with it afterwards. */
 class Decoding {
   #encoding
@@ -43,13 +36,12 @@ class Decoding {
     this.#strict = booleanOf('fatal', options?.fatal) ? 1 : 0
   }
 
-  /** Takes the charset of a source's Content-Type where no encoding was given; one that names nothing is none. */
+  /** Takes the charset of what a source says of its content where no encoding was given; one that names nothing is none. */
   heed(source) {
-    if (this.#encoding !== undefined) return this
-    const type = contentTypeOf(source)
+    if (this.#encoding !== undefined) return
+    const type = source.contentType()
     const name = typeof type === 'string' && type !== '' ? native.textCharset(type) : 0
     if (name !== 0) this.#encoding = name
-    return this
   }
 
   /** The text of a buffer of the native half. `keep` makes what an error carries of the body. */
@@ -59,7 +51,13 @@ class Decoding {
 
   /** The text of chunks, one after the other. */
   ofChunks(chunks, keep) {
+    if (chunks.length === 1 && this.#isPlain(chunks[0])) return latin1Slice.call(chunks[0], 0, chunks[0].length)
     return this.#text(native.textOfChunks(chunks, this.#encoding, this.#strict, MAX_STRING_LENGTH), keep)
+  }
+
+  /** ASCII is itself in UTF-8, and what Node makes of a few bytes of it costs half of a call into the native half. */
+  #isPlain(bytes) {
+    return bytes.length <= FEW && (this.#encoding === undefined || this.#encoding === 'UTF-8') && isAscii(bytes)
   }
 
   #text(answer, keep) {

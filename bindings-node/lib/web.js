@@ -23,8 +23,30 @@ function cancel(reader, reason) {
   }
 }
 
+/**
+ * Where this Node keeps a stream's controller; null where that cannot be found.
+ * @type {symbol | null | undefined}
+ */
+let statePlace
+
+function findStatePlace() {
+  const stream = new ReadableStream()
+  const isIt = (symbol) => stream[symbol]?.controller instanceof ReadableStreamDefaultController
+  return Object.getOwnPropertySymbols(stream).find(isIt) ?? null
+}
+
+/**
+ * Whether a stream is known to have no reader of the kind below. Otherwise it only says so by refusing one, with a message
+ * for which all of the stream is looked through: that takes 10 us, more than a small body.
+ */
+function isOrdinary(stream) {
+  if (statePlace === undefined) statePlace = findStatePlace()
+  return statePlace !== null && stream[statePlace]?.controller instanceof ReadableStreamDefaultController
+}
+
 /** A reader that fills memory which is given to it, where the stream offers one: it reads no further than is wanted. */
 function readerOf(stream) {
+  if (isOrdinary(stream)) return { reader: stream.getReader(), isByob: false }
   try {
     const reader = stream.getReader({ mode: 'byob' })
     // What only looks like a stream may know nothing of modes, and then its chunks are its own memory.
@@ -37,14 +59,18 @@ function readerOf(stream) {
 async function readWebStream(stream, body, announced) {
   if (stream.locked) throw state('the stream is locked: somebody else reads it')
   const { reader, isByob } = readerOf(stream)
+  let isRead = false
   try {
     if (announced) body.announce(announced)
     if (body.isComplete()) return true
     body.checkCancelled()
-    if (!isByob) body.gather()
+    if (!isByob) body.gather(true)
     const ask = isByob ? filling(reader, body) : () => reader.read()
     for (;;) {
-      const { done, value } = await next(ask, body, announced)
+      const turn = body.pause()
+      if (turn !== undefined) await turn
+      const { done, value } = checkResult(await body.until(ask()))
+      isRead = done
       if (done) return body.finishSource()
       const complete = body.write(bytesOf(value))
       body.checkCancelled()
@@ -54,10 +80,13 @@ async function readWebStream(stream, body, announced) {
       }
     }
   } catch (error) {
-    cancel(reader, error)
-    throw error
+    // A connection that went before an announced length was there is `short`.
+    const reason = announced && isFetchCut(error) && body.lacks() ? body.cut(error) : error
+    cancel(reader, reason)
+    throw reason
   } finally {
-    reader.releaseLock?.()
+    // At the end there is nothing to read for anybody else; letting it go would cost more than a small body.
+    if (!isRead) reader.releaseLock?.()
   }
 }
 
@@ -83,17 +112,6 @@ function filling(reader, body) {
 function checkResult(result) {
   if (typeof result === 'object' && result !== null) return result
   throw wrongType(`a source must answer { done, value } for its next chunk, not ${describe(result)}`)
-}
-
-/** The next chunk; a connection that went before an announced length was there is `short`. */
-async function next(ask, body, announced) {
-  try {
-    const turn = body.pause()
-    if (turn !== undefined) await turn
-    return checkResult(await body.until(ask()))
-  } catch (error) {
-    throw announced && isFetchCut(error) && body.lacks() ? body.cut(error) : error
-  }
 }
 
 function readBlob(blob, body) {
