@@ -486,7 +486,7 @@ class Body {
   /** The body as text; where it is none, the error carries the body. */
   finishText(decoding) {
     if (this.gathered !== undefined) {
-      return decoding.ofChunks(this.#wholeGathered().chunks(), () => this.partial())
+      return decoding.ofChunks(this.#wholeGathered().together(), () => this.partial())
     }
     let handle = this.check(native.collectorFinish(this.handle))
     if (this.keepsInfo) this.taken = readInfo()

@@ -81,6 +81,11 @@ class Call {
     if (this.signal !== undefined) this.body.stoppable = true
   }
 
+  /** Reads a source for the calls that answer later. */
+  read(opened) {
+    return this.given === undefined ? opened.read(this.body) : readFrom(this.given, opened)
+  }
+
   /** The body is complete, or its source has nothing now (E22). */
   end(complete) {
     // What was aborted before the source could see it is aborted all the same.
@@ -148,9 +153,8 @@ async function later(source, options, asked, target) {
     body.watch()
     body.lends = target === undefined
   }
-  const read = () => (given === undefined ? opened.read(body) : readFrom(given, opened))
   try {
-    return call.end(await (signal === undefined ? read() : heeding(signal, body, read)))
+    return call.end(await (signal === undefined ? call.read(opened) : heeding(signal, body, () => call.read(opened))))
   } finally {
     call.leave()
   }

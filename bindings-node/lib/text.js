@@ -11,8 +11,8 @@ const TEXT = new Set(['encoding', 'fatal'])
 
 const { latin1Slice } = Buffer.prototype
 
-/** Up to so many bytes are looked at here first. */
-const FEW = 4096
+/** So many bytes are looked at here first: more make a string that lies in memory of its own (src/string.rs). */
+const LITTLE = 128 << 10
 
 /** What the native half answers for a text that is longer than a string can be. */
 const TOO_LONG = 1
@@ -51,13 +51,15 @@ class Decoding {
 
   /** The text of chunks, one after the other. */
   ofChunks(chunks, keep) {
-    if (chunks.length === 1 && this.#isPlain(chunks[0])) return latin1Slice.call(chunks[0], 0, chunks[0].length)
+    if (chunks.length === 1) return this.#ofChunk(chunks[0], keep)
     return this.#text(native.textOfChunks(chunks, this.#encoding, this.#strict, MAX_STRING_LENGTH), keep)
   }
 
-  /** ASCII is itself in UTF-8, and what Node makes of a few bytes of it costs half of a call into the native half. */
-  #isPlain(bytes) {
-    return bytes.length <= FEW && (this.#encoding === undefined || this.#encoding === 'UTF-8') && isAscii(bytes)
+  #ofChunk(chunk, keep) {
+    // ASCII is itself in UTF-8, and what Node makes of a little of it costs half of a call into the native half.
+    const isUtf8 = this.#encoding === undefined || this.#encoding === 'UTF-8'
+    if (isUtf8 && chunk.length < LITTLE && isAscii(chunk)) return latin1Slice.call(chunk, 0, chunk.length)
+    return this.#text(native.textOfChunk(chunk, this.#encoding, this.#strict, MAX_STRING_LENGTH), keep)
   }
 
   #text(answer, keep) {

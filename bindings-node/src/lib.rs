@@ -91,6 +91,7 @@ const FUNCTIONS: &[(
     "textEncoding" => text::encoding,
     "textCharset" => text::charset,
     "textOfBuffer" => text::of_buffer,
+    "textOfChunk" => text::of_chunk,
     "textOfChunks" => text::of_chunks,
 };
 

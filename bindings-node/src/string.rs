@@ -46,21 +46,23 @@ pub(crate) fn make<S: Segments + ?Sized>(
     most: usize,
 ) -> Result<sys::napi_value, Unmade> {
     let length = text.byte_length();
-    // UTF-8 never makes more units than it has bytes, so that a long text need not be measured: room for so many is only
-    // touched where it is used. It is Latin-1 where its first characters are, until one comes that is not.
-    let (is_latin1, units) = if (APART_FROM..=most).contains(&length) && text.encoding() == Encoding::UTF_8 {
-        (text.glance() <= Widest::Latin1, length)
+    let is_utf8 = text.encoding() == Encoding::UTF_8;
+    // ASCII in one piece is copied from where it lies. A byte order mark is none.
+    if is_utf8
+        && length < APART_FROM
+        && let Some(whole) = in_one_piece(bytes)
+        && whole.is_ascii()
+    {
+        return u8::copied(env, whole);
+    }
+    // UTF-8 never makes more units than it has bytes, so that it need not be measured: room for so many is only touched where
+    // it is used. It is Latin-1 where its first characters are, until one comes that is not.
+    let (is_latin1, units) = if is_utf8 && length <= most {
+        (length <= SHORT || text.glance() <= Widest::Latin1, length)
     } else {
         let measure = text.measure(faults)?;
         if measure.utf16 > most {
             return Err(Unmade::TooLong(measure.utf16));
-        }
-        if measure.widest == Widest::Ascii
-            && text.encoding() == Encoding::UTF_8
-            && let Some(whole) = in_one_piece(bytes)
-            && let Some(ascii) = whole.get(text.mark_length()..)
-        {
-            return u8::copied(env, ascii);
         }
         (measure.widest <= Widest::Latin1, measure.utf16)
     };

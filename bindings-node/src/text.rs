@@ -83,6 +83,16 @@ pub(crate) fn of_buffer(host: &Host, arguments: &Arguments) -> Value {
     decoded.into()
 }
 
+/// (Uint8Array, ...) -> as `of_buffer`.
+pub(crate) fn of_chunk(host: &Host, arguments: &Arguments) -> Value {
+    let (start, length) = arguments.bytes(0);
+    // SAFETY: the view's memory is attached now and stays so until JavaScript runs, which it does not before the string is
+    // made; lib/bytes.js copies what other threads see.
+    decode(host, arguments, unsafe {
+        std::slice::from_raw_parts(start.as_ptr(), length)
+    })
+}
+
 /// (array of Uint8Arrays, ...) -> as `of_buffer`.
 pub(crate) fn of_chunks(host: &Host, arguments: &Arguments) -> Value {
     let (env, array) = (arguments.env(), arguments.value(0));
@@ -98,8 +108,7 @@ pub(crate) fn of_chunks(host: &Host, arguments: &Arguments) -> Value {
         // SAFETY: the array is one; its elements are the library's own.
         unsafe { sys::napi_get_element(env, array, index, &raw mut chunk) };
         let (start, length) = arguments.bytes_of(chunk);
-        // SAFETY: the view's memory is attached now and stays so until JavaScript runs, which it does not before the
-        // string is made; lib/bytes.js copies what other threads see.
+        // SAFETY: as for one.
         chunks.push(unsafe { std::slice::from_raw_parts(start.as_ptr(), length) });
     }
     decode(host, arguments, &chunks[..])
