@@ -93,8 +93,8 @@ bench-curl: build/c.done  ## Measure libcurl's bodies beside its own example's w
 	@$(MAKE) --no-print-directory -C bench curl-transfers PREFIX="$(CURDIR)/dist/prefix" BUILD="$(CURDIR)/build/bench"
 	$(PYTHON) bench/curl/run.py --build build/bench
 
-bench-text: build/python.done build/bench/text.done  ## Measure text in Python and Node beside the usual ways, about 3 minutes; writes bench/results/text.md
-	$(VENV)/python bench/text/run.py --python $(VENV)/python --node build/bench/text
+bench-text: build/python.done build/bench/text.done build/nodes.done  ## Measure text in Python and Node beside the usual ways, about 5 minutes; writes bench/results/text.md
+	$(VENV)/python bench/text/run.py --python $(VENV)/python --node build/bench/text --nodes build/nodes
 
 bench-framed: build/c.done build/python.done build/node.done build/bench/venv.done  ## Values over many packets beside replay; writes bench/results/framed.md
 	@$(MAKE) --no-print-directory -C bench/framed workers PREFIX="$(CURDIR)/dist/prefix" NODE="$(CURDIR)/build/node" BUILD="$(CURDIR)/build/bench/framed"
@@ -173,6 +173,14 @@ build/node.done: build/node-package.done $(call files,bindings-node/test example
 	rm -rf build/node/test build/node/examples
 	cp -r bindings-node/test build/node/test
 	cp -r examples/node build/node/examples
+	@touch $@
+
+# Other versions of Node than the machine's. The package that has them is for one kind of machine.
+build/nodes.done: tests/nodes.json
+	@mkdir -p build/nodes
+	rm -rf build/nodes/node_modules
+	cp tests/nodes.json build/nodes/package.json
+	test "$$(uname -m)" != x86_64 || { cd build/nodes && npm install --silent --no-package-lock --no-bin-links --ignore-scripts; }
 	@touch $@
 
 build/types.done: bindings-node/package.json

@@ -1,10 +1,11 @@
 """Measures text of whole bodies side by side, in Python and in Node, and writes bench/results/text.json and text.md.
 
-    python bench/text/run.py --python PYTHON --node FOLDER [--quick]
+    python bench/text/run.py --python PYTHON --node FOLDER [--nodes FOLDER] [--quick]
 
-PYTHON has brimful, requests and httpx; FOLDER has node_modules with brimful and get-stream. The ways take turns within one
-process, in another order each time; what is told is the median of each, and the median of ours / other within a turn. Memory is the most that was
-resident beyond the start, in a new process that reads one body; the smallest of three.
+PYTHON has brimful, requests and httpx; FOLDER has node_modules with brimful and get-stream. Node is the one in PATH and,
+without 100 MB and memory, each that --nodes has as node_modules/node*/bin/node. The ways take turns within one process, in
+another order each time; what is told is the median of each, and the median of ours / other within a turn. Memory is the most
+that was resident beyond the start, in a new process that reads one body; the smallest of three.
 """
 
 import argparse
@@ -26,16 +27,28 @@ PEAKS = ("10 MB", "100 MB")
 TARGETS = {"1 kB": 1.0, "10 MB": 0.7}
 
 
+def said(command: list[str], folder: Path = HERE) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout.strip()
+
+
 def run(command: list[str], folder: Path) -> list[dict]:
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in said(command, folder).splitlines()]
 
 
-def measure(language: str, command: list[str], folder: Path, quick: bool) -> list[dict]:
+def versions(nodes: Path | None) -> dict[str, tuple[str, str]]:
+    """Of each line of Node its version and its program; the first is the one in PATH, also where there is another of that line."""
+    found = {}
+    for program in ["node", *(sorted(map(str, nodes.glob("node_modules/node*/bin/node"))) if nodes else [])]:
+        version = said([program, "--version"]).removeprefix("v")
+        found.setdefault(f"Node {version.split('.')[0]}", (version, program))
+    return found
+
+
+def measure(language: str, command: list[str], folder: Path, short: bool) -> list[dict]:
     rows = []
     for text in TEXTS:
         for size, count in SIZES.items():
-            if quick and size == "100 MB":
+            if short and size == "100 MB":
                 continue
             found = {row["way"]: row["seconds"] for row in run([*command, "time", text, str(count)], folder)}
             for way, seconds in found.items():
@@ -46,7 +59,7 @@ def measure(language: str, command: list[str], folder: Path, quick: bool) -> lis
                     "seconds": statistics.median(seconds),
                     "ratio": statistics.median(own / other for own, other in zip(ours, seconds)),
                 }
-                if size in PEAKS and not quick:
+                if size in PEAKS and not short:
                     row["peak"] = min(run([*command, "peak", text, str(count), way], folder)[0]["peak"] for _ in range(3))
                 rows.append(row)
             print(language, text, size, flush=True)
@@ -96,18 +109,20 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", required=True)
     parser.add_argument("--node", type=Path, required=True)
+    parser.add_argument("--nodes", type=lambda folder: Path(folder).resolve())
     parser.add_argument("--quick", action="store_true", help="without 100 MB and memory; nothing is written")
     arguments = parser.parse_args()
     arguments.python = os.path.abspath(arguments.python)
     # Node finds packages from the folder where the program lies.
     shutil.copy(HERE / "worker.mjs", arguments.node / "worker.mjs")
     rows = measure("Python", [arguments.python, str(HERE / "worker.py")], HERE, arguments.quick)
-    rows += measure("Node", ["node", "worker.mjs"], arguments.node, arguments.quick)
-    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    python = subprocess.run([arguments.python, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    nodes = versions(arguments.nodes)
+    for line, (_, program) in nodes.items():
+        rows += measure(line, [program, "worker.mjs"], arguments.node, arguments.quick or program != "node")
+    python = said([arguments.python, "--version"]).split()[1]
     data = {
         "date": datetime.date.today().isoformat(),
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, CPython {python}, Node {node}",
+        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, CPython {python}, Node {', '.join(version for version, _ in nodes.values())}",
         "rows": rows,
     }
     text = table(data)
