@@ -36,7 +36,7 @@ help:  ## Say what can be made
 demo: build/tools.done build/python.done build/node.done build/c.done  ## Read bodies from a real HTTP server through C, Python and Node
 	$(VENV)/python examples/demo/demo.py
 
-test: build/tools.done build/python.done build/node.done build/c.done build/cpp.done rust  ## Run every test on every surface
+test: build/tools.done build/python.done build/node.done build/nodes.done build/c.done build/cpp.done rust  ## Run every test on every surface
 	$(VENV)/python tests/suite.py test
 
 vectors: build/tools.done build/python.done build/node.done build/c.done build/cpp.done rust  ## Run the conformance vectors on every surface; VECTORS=DIR for others

@@ -6,7 +6,9 @@
 The Makefile has built and installed everything before. Output is shown as it comes and kept in build/logs.
 """
 
+import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -86,6 +88,32 @@ def vectors(folder: str) -> list[Suite]:
     ]
 
 
+def node(name: str, program: str) -> Suite:
+    """The tests of Node under one of its versions, as many files at once as there are cores."""
+    files = sorted(map(str, (ROOT / "build" / "node" / "test").glob("*.test.mjs")))
+    return Suite(
+        name,
+        [program, "--test", f"--test-concurrency={os.cpu_count()}", "--test-reporter=tap", *files],
+        r"^# (tests|pass|fail|skipped) \d+",
+        r"^\s*ok .* # SKIP",
+        ROOT / "build" / "node",
+    )
+
+
+def other_nodes() -> list[Suite]:
+    """The same package under the other versions of Node, with the vectors; npm has those for one kind of machine."""
+    chosen = []
+    for name in json.loads((ROOT / "tests" / "nodes.json").read_text())["dependencies"]:
+        program = str(ROOT / "build" / "nodes" / "node_modules" / name / "bin" / "node")
+        if platform.machine() == "x86_64":
+            run = [program, "build/node/test/vectors.mjs", "tests/vectors"]
+            chosen += [Suite(f"vectors-{name}", run, r"^node: \d+ passed, \d+ failed$", r"^skipped - "), node(name, program)]
+        else:
+            left_out = f"skipped - {name} was left out: npm has it for x86_64 only"
+            chosen.append(Suite(name, ["echo", left_out], r"^skipped - ", r"^skipped - "))
+    return chosen
+
+
 def suites() -> list[Suite]:
     return [
         Suite(
@@ -126,13 +154,8 @@ def suites() -> list[Suite]:
             r"^=+ .*(passed|failed|error).* =+$",
             r"^SKIPPED ",
         ),
-        Suite(
-            "node",
-            ["node", "--test", "--test-reporter=tap", *sorted(map(str, (ROOT / "build" / "node" / "test").glob("*.test.mjs")))],
-            r"^# (tests|pass|fail|skipped) \d+",
-            r"^\s*ok .* # SKIP",
-            ROOT / "build" / "node",
-        ),
+        node("node", "node"),
+        *other_nodes(),
     ]
 
 
@@ -155,7 +178,8 @@ def main(arguments: list[str]) -> int:
     failed = [outcome.name for outcome in outcomes if not outcome.passed]
     print(f"\n== failed suites: {', '.join(failed) or 'none'}")
     for outcome in outcomes:
-        print("\n".join(outcome.closing) or f"{outcome.name}: did not run to its end")
+        print(f"-- {outcome.name}")
+        print("\n".join(outcome.closing) or "did not run to its end")
     return 1 if failed else 0
 
 
