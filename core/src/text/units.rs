@@ -24,8 +24,7 @@ pub(super) mod sealed {
         /// The unit of this number, of which the upper bits are left away where it is too large.
         fn of(number: u32) -> Self;
 
-        /// How many units the text has.
-        #[cfg(feature = "simdutf")]
+        /// How many units the text has, of those characters that are any.
         fn count(text: &str) -> usize;
 
         /// Writes the text, and says how many units it has; `None` where it has characters that are none, and then what was
@@ -48,9 +47,8 @@ pub(super) mod sealed {
             number.to_le_bytes()[0]
         }
 
-        #[cfg(feature = "simdutf")]
         fn count(text: &str) -> usize {
-            simdutf::latin1_length_from_utf8(text.as_bytes())
+            u32::count(text)
         }
 
         #[cfg(feature = "simdutf")]
@@ -71,9 +69,11 @@ pub(super) mod sealed {
             u16::from_le_bytes([first, second])
         }
 
-        #[cfg(feature = "simdutf")]
         fn count(text: &str) -> usize {
-            simdutf::utf16_length_from_utf8(text.as_bytes())
+            #[cfg(feature = "simdutf")]
+            return simdutf::utf16_length_from_utf8(text.as_bytes());
+            #[cfg(not(feature = "simdutf"))]
+            return u32::count(text) + super::count(text, |byte| byte >= 0xF0);
         }
 
         #[cfg(feature = "simdutf")]
@@ -92,9 +92,11 @@ pub(super) mod sealed {
             number
         }
 
-        #[cfg(feature = "simdutf")]
         fn count(text: &str) -> usize {
-            simdutf::utf32_length_from_utf8(text.as_bytes())
+            #[cfg(feature = "simdutf")]
+            return simdutf::utf32_length_from_utf8(text.as_bytes());
+            #[cfg(not(feature = "simdutf"))]
+            return super::count(text, |byte| byte & 0xC0 != 0x80);
         }
 
         #[cfg(feature = "simdutf")]
@@ -103,6 +105,18 @@ pub(super) mod sealed {
             Some(unsafe { simdutf::convert_valid_utf8_to_utf32(text.as_ptr(), text.len(), to.cast()) })
         }
     }
+}
+
+/// How many bytes are like that. Counted in a byte, so that a vector holds as many counters as bytes.
+#[cfg(not(feature = "simdutf"))]
+fn count(text: &str, is: impl Fn(u8) -> bool) -> usize {
+    let count = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0_u8, |sum, &byte| sum.wrapping_add(u8::from(is(byte))))
+    };
+    let chunks = text.as_bytes().chunks(u8::MAX.into());
+    chunks.map(|chunk| usize::from(count(chunk))).sum()
 }
 
 /// Writes a text's units to the front of `target`, as far as there is room for whole characters, and up to one that has no
