@@ -11,6 +11,25 @@ use super::{Encoding, Fault, Faults};
 /// What becomes of a fault: where it is, and the character in its place.
 pub(super) const REPLACEMENT: &str = "\u{FFFD}";
 
+/// Whoever is shown the text.
+pub(super) trait Visit<E> {
+    /// One more piece.
+    fn text(&mut self, piece: &str) -> Result<(), E>;
+
+    /// Takes bytes of whole characters as the next piece where it finds out by itself whether they are UTF-8; `false`: it
+    /// does not, or they are not, and nothing was taken.
+    fn unchecked(&mut self, bytes: &[u8]) -> bool {
+        let _ = bytes;
+        false
+    }
+}
+
+impl<E, F: FnMut(&str) -> Result<(), E>> Visit<E> for F {
+    fn text(&mut self, piece: &str) -> Result<(), E> {
+        self(piece)
+    }
+}
+
 /// Where in the body a decoder is, and what it does about faults.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -66,13 +85,15 @@ impl Decoder {
     }
 
     /// Decodes the next bytes and shows what has become text.
-    pub(super) fn push<E: From<Fault>>(
-        &mut self,
-        bytes: &[u8],
-        visit: &mut impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn push<E: From<Fault>>(&mut self, bytes: &[u8], visitor: &mut impl Visit<E>) -> Result<(), E> {
+        if let State::Utf8(state) = &mut self.state {
+            state.push(&self.place, bytes, visitor)?;
+            self.place.at += bytes.len();
+            return Ok(());
+        }
+        let visit = &mut |piece: &str| visitor.text(piece);
         match &mut self.state {
-            State::Utf8(state) => state.push(&self.place, bytes, visit),
+            State::Utf8(_) => Ok(()), // done
             State::Utf16Le(state) => state.push(&self.place, bytes, visit),
             State::Utf16Be(state) => state.push(&self.place, bytes, visit),
             State::Utf32Le(state) => state.push(&self.place, bytes, visit),
@@ -85,7 +106,8 @@ impl Decoder {
     }
 
     /// The bytes have ended: shows what that makes of the rest.
-    pub(super) fn finish<E: From<Fault>>(self, visit: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn finish<E: From<Fault>>(self, visitor: &mut impl Visit<E>) -> Result<(), E> {
+        let visit = &mut |piece: &str| visitor.text(piece);
         let place = self.place;
         let cut = match self.state {
             State::Utf8(state) => state.pending(),

@@ -38,6 +38,7 @@ use crate::memory::MemoryRef;
 use core::fmt;
 use core::mem::MaybeUninit;
 use decoder::Decoder;
+use units::{Ended, Filling};
 use writer::Writer;
 
 /// After so many bytes it is known again how much text bytes make, in case that more memory is needed.
@@ -275,21 +276,13 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
     /// # Errors
     /// A [`Fault`] where [`Faults::Strict`] finds one.
     pub fn fill<U: Unit>(&self, faults: Faults, target: &mut [MaybeUninit<U>]) -> Result<Filled, Fault> {
-        enum Ended {
-            Early,
-            Fault(Fault),
-        }
-        impl From<Fault> for Ended {
-            fn from(fault: Fault) -> Ended {
-                Ended::Fault(fault)
-            }
-        }
-        let mut units = 0;
-        let ended = self.pieces(faults, |piece| {
-            let (written, whole) = units::write(piece, &mut target[units..]);
-            units += written;
-            if whole { Ok(()) } else { Err(Ended::Early) }
-        });
+        let mut filling = Filling { target, units: 0 };
+        let mut decoder = Decoder::new(self.encoding, faults, self.mark);
+        let pushed = self
+            .segments()
+            .try_for_each(|segment| decoder.push(segment, &mut filling));
+        let ended = pushed.and_then(|()| decoder.finish(&mut filling));
+        let units = filling.units;
         match ended {
             Err(Ended::Fault(fault)) => Err(fault),
             Ok(()) => Ok(Filled { units, whole: true }),

@@ -1,5 +1,7 @@
 //! Text in the units of a host's strings, in memory of the host.
 
+use super::Fault;
+use super::decoder::Visit;
 use core::mem::MaybeUninit;
 
 /// Bytes that are looked at together for being ASCII, and widened together.
@@ -27,15 +29,21 @@ pub(super) mod sealed {
         /// How many units the text has, of those characters that are any.
         fn count(text: &str) -> usize;
 
-        /// Writes the text, and says how many units it has; `None` where it has characters that are none, and then what was
-        /// written means nothing.
+        /// Writes UTF-8, and says how many units it has; `None` where it is none, or has characters that are no units, and
+        /// then what was written means nothing. It checks while it writes, which is even faster than what simdutf has for
+        /// UTF-8 that was checked (1.1 to 2.6 times, AVX-512).
         ///
         /// # Safety
-        /// There is room for as many units as `count` says.
+        /// There is room for as many units as bytes, or as `count` says for a text.
         #[cfg(feature = "simdutf")]
-        unsafe fn convert(text: &str, to: *mut MaybeUninit<Self>) -> Option<usize>
+        unsafe fn convert(bytes: &[u8], to: *mut MaybeUninit<Self>) -> Option<usize>
         where
             Self: Sized;
+    }
+
+    #[cfg(feature = "simdutf")]
+    fn done(result: simdutf::Result) -> Option<usize> {
+        (result.error == simdutf::ErrorCode::Success).then_some(result.count)
     }
 
     impl Sealed for u8 {
@@ -52,10 +60,9 @@ pub(super) mod sealed {
         }
 
         #[cfg(feature = "simdutf")]
-        unsafe fn convert(text: &str, to: *mut MaybeUninit<u8>) -> Option<usize> {
+        unsafe fn convert(bytes: &[u8], to: *mut MaybeUninit<u8>) -> Option<usize> {
             // SAFETY: the caller has room for all of it.
-            let result = unsafe { simdutf::convert_utf8_to_latin1_with_errors(text.as_ptr(), text.len(), to.cast()) };
-            (result.error == simdutf::ErrorCode::Success).then_some(result.count)
+            done(unsafe { simdutf::convert_utf8_to_latin1_with_errors(bytes.as_ptr(), bytes.len(), to.cast()) })
         }
     }
 
@@ -77,9 +84,9 @@ pub(super) mod sealed {
         }
 
         #[cfg(feature = "simdutf")]
-        unsafe fn convert(text: &str, to: *mut MaybeUninit<u16>) -> Option<usize> {
-            // SAFETY: the caller has room for all of it, and a `str` is well-formed.
-            Some(unsafe { simdutf::convert_valid_utf8_to_utf16(text.as_ptr(), text.len(), to.cast()) })
+        unsafe fn convert(bytes: &[u8], to: *mut MaybeUninit<u16>) -> Option<usize> {
+            // SAFETY: the caller has room for all of it.
+            done(unsafe { simdutf::convert_utf8_to_utf16_with_errors(bytes.as_ptr(), bytes.len(), to.cast()) })
         }
     }
 
@@ -100,9 +107,13 @@ pub(super) mod sealed {
         }
 
         #[cfg(feature = "simdutf")]
-        unsafe fn convert(text: &str, to: *mut MaybeUninit<u32>) -> Option<usize> {
-            // SAFETY: as for UTF-16.
-            Some(unsafe { simdutf::convert_valid_utf8_to_utf32(text.as_ptr(), text.len(), to.cast()) })
+        unsafe fn convert(bytes: &[u8], to: *mut MaybeUninit<u32>) -> Option<usize> {
+            // Here checking first takes 0.8 of the time.
+            let converted = || {
+                // SAFETY: the caller has room for all of it, and it was checked.
+                unsafe { simdutf::convert_valid_utf8_to_utf32(bytes.as_ptr(), bytes.len(), to.cast()) }
+            };
+            simdutf::validate_utf8(bytes).then(converted)
         }
     }
 }
@@ -117,6 +128,47 @@ fn count(text: &str, is: impl Fn(u8) -> bool) -> usize {
     };
     let chunks = text.as_bytes().chunks(u8::MAX.into());
     chunks.map(|chunk| usize::from(count(chunk))).sum()
+}
+
+/// Memory of a host that is being filled.
+pub(super) struct Filling<'a, U> {
+    pub(super) target: &'a mut [MaybeUninit<U>],
+    /// So many of the first are written.
+    pub(super) units: usize,
+}
+
+/// Why filling has ended before the text did.
+pub(super) enum Ended {
+    /// No room for a character, or no place in the unit.
+    Early,
+    Fault(Fault),
+}
+
+impl From<Fault> for Ended {
+    fn from(fault: Fault) -> Ended {
+        Ended::Fault(fault)
+    }
+}
+
+impl<U: Unit> Visit<Ended> for Filling<'_, U> {
+    fn text(&mut self, piece: &str) -> Result<(), Ended> {
+        let (written, whole) = write(piece, &mut self.target[self.units..]);
+        self.units += written;
+        if whole { Ok(()) } else { Err(Ended::Early) }
+    }
+
+    #[cfg(feature = "simdutf")]
+    fn unchecked(&mut self, bytes: &[u8]) -> bool {
+        let place = &mut self.target[self.units..];
+        // Whatever the bytes are, none makes more than a unit.
+        if bytes.len() > place.len() {
+            return false;
+        }
+        // SAFETY: that is the room.
+        let written = unsafe { U::convert(bytes, place.as_mut_ptr()) };
+        self.units += written.unwrap_or(0);
+        written.is_some()
+    }
 }
 
 /// Writes a text's units to the front of `target`, as far as there is room for whole characters, and up to one that has no
@@ -153,7 +205,7 @@ fn at_once<U: Unit>(text: &str, target: &mut [MaybeUninit<U>]) -> Option<usize> 
     // No text has more units than bytes, so that they are only counted near the end of the room.
     if text.len() <= target.len() || U::count(text) <= target.len() {
         // SAFETY: that is the room.
-        return unsafe { U::convert(text, target.as_mut_ptr()) };
+        return unsafe { U::convert(text.as_bytes(), target.as_mut_ptr()) };
     }
     let _ = (text, target);
     None

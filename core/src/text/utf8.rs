@@ -1,7 +1,7 @@
 //! UTF-8: checked where it lies, and shown from there.
 
 use super::Fault;
-use super::decoder::{Place, REPLACEMENT};
+use super::decoder::{Place, REPLACEMENT, Visit};
 use core::str;
 
 /// Bytes that are checked before they are shown, so that whoever copies them finds them in the cache.
@@ -24,24 +24,28 @@ impl Utf8 {
         &mut self,
         place: &Place,
         bytes: &[u8],
-        visit: &mut impl FnMut(&str) -> Result<(), E>,
+        visitor: &mut impl Visit<E>,
     ) -> Result<(), E> {
-        let mut done = self.complete(place, bytes, visit)?;
+        let mut done = self.complete(place, bytes, visitor)?;
         while done < bytes.len() {
             let rest = &bytes[done..];
             let chunk = &rest[..rest.len().min(CHECKED_AT_ONCE)];
             // Cut before a character that goes on behind the chunk, so that the fast check can say yes.
             let whole = &chunk[..chunk.len() - cut_through(chunk)];
+            if !whole.is_empty() && visitor.unchecked(whole) {
+                done += whole.len();
+                continue;
+            }
             if !whole.is_empty()
                 && let Some(text) = checked(whole)
             {
-                visit(text)?;
+                visitor.text(text)?;
                 done += whole.len();
                 continue;
             }
             // Faults, or nothing but the beginning of a character.
             let last = chunk.len() == rest.len();
-            let used = Utf8::slow(place, chunk, place.at + done, visit)?;
+            let used = Utf8::slow(place, chunk, place.at + done, visitor)?;
             done += used;
             if last && done < bytes.len() {
                 self.count = bytes.len() - done;
@@ -57,14 +61,14 @@ impl Utf8 {
         &mut self,
         place: &Place,
         bytes: &[u8],
-        visit: &mut impl FnMut(&str) -> Result<(), E>,
+        visitor: &mut impl Visit<E>,
     ) -> Result<usize, E> {
         let mut taken = 0;
         while self.count > 0 && taken < bytes.len() {
             self.begun[self.count] = bytes[taken];
             match str::from_utf8(&self.begun[..=self.count]) {
                 Ok(text) => {
-                    visit(text)?;
+                    visitor.text(text)?;
                     self.count = 0;
                     taken += 1;
                 }
@@ -75,7 +79,7 @@ impl Utf8 {
                 Err(_) => {
                     // The new byte is none of this character's and begins the next one.
                     place.fault(place.at + taken - self.count)?;
-                    visit(REPLACEMENT)?;
+                    visitor.text(REPLACEMENT)?;
                     self.count = 0;
                 }
             }
@@ -85,16 +89,11 @@ impl Utf8 {
 
     /// Shows a chunk with faults, which begins at offset `at`, up to a character that it cuts through; says how many
     /// bytes that were.
-    fn slow<E: From<Fault>>(
-        place: &Place,
-        chunk: &[u8],
-        at: usize,
-        visit: &mut impl FnMut(&str) -> Result<(), E>,
-    ) -> Result<usize, E> {
+    fn slow<E: From<Fault>>(place: &Place, chunk: &[u8], at: usize, visitor: &mut impl Visit<E>) -> Result<usize, E> {
         let mut done = 0;
         for piece in chunk.utf8_chunks() {
             if !piece.valid().is_empty() {
-                visit(piece.valid())?;
+                visitor.text(piece.valid())?;
                 done += piece.valid().len();
             }
             let fault = piece.invalid();
@@ -102,7 +101,7 @@ impl Utf8 {
                 break;
             }
             place.fault(at + done)?;
-            visit(REPLACEMENT)?;
+            visitor.text(REPLACEMENT)?;
             done += fault.len();
         }
         Ok(done)
