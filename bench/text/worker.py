@@ -12,9 +12,9 @@ import random
 import sys
 import time
 
-import brimful
 import httpx
 import requests
+from brimful import collect_text
 
 TEXTS = {"ASCII": "a line of text, ", "mixed": "é text und € 12", "CJK": "日本語文字"}
 CHUNK = 65_536
@@ -52,15 +52,15 @@ def ways(body: bytes, url: str) -> dict:
             return read(response)
 
     return {
-        "list: brimful": lambda: brimful.collect_text(chunks),
+        "list: brimful": lambda: collect_text(chunks),
         "list: join, decode": lambda: b"".join(chunks).decode(),
         "list: incremental decoder": lambda: incremental(chunks),
-        "iterator: brimful": lambda: brimful.collect_text(chunk for chunk in chunks),
+        "iterator: brimful": lambda: collect_text(chunk for chunk in chunks),
         "iterator: join, decode": lambda: b"".join(chunk for chunk in chunks).decode(),
         "iterator: incremental decoder": lambda: incremental(chunk for chunk in chunks),
-        "requests: brimful": lambda: by_requests(brimful.collect_text, True),
+        "requests: brimful": lambda: by_requests(collect_text, True),
         "requests: .text": lambda: by_requests(own_encoding, False),
-        "httpx: brimful": lambda: by_httpx(brimful.collect_text),
+        "httpx: brimful": lambda: by_httpx(collect_text),
         "httpx: .text": lambda: client.get(url).text,
     }
 

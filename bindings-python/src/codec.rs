@@ -3,8 +3,9 @@
 //! handlers do, Python's own codecs.
 
 use crate::buffer::PooledBuffer;
+use crate::client;
+use crate::source::Kind;
 use crate::strings::{self, Unmade};
-use crate::{client, source};
 use brimful_core::{self as core, Charset, Encoding, Faults, Segments, Text};
 use pyo3::exceptions::{PyTypeError, PyUnicodeDecodeError, PyUnicodeError, PyValueError};
 use pyo3::intern;
@@ -118,11 +119,11 @@ impl Decoding {
     }
 
     /// The same with what the Content-Type of an HTTP message says, where no encoding was given. A charset that names
-    /// nothing is none. `awaits`: whether an asynchronous source is one.
-    pub(crate) fn or_of(mut self, source: &Bound<'_, PyAny>, awaits: bool) -> PyResult<Decoding> {
+    /// nothing is none.
+    pub(crate) fn or_of(mut self, source: &Bound<'_, PyAny>, kind: Kind) -> PyResult<Decoding> {
         let py = source.py();
         if let Codec::Engine(None) = self.codec
-            && let Some(header) = client::content_type(source, source::recognise(source, awaits)?)
+            && let Some(header) = client::content_type(source, kind)
             && let Some(charset) = Charset::of_content_type(header)
             && let Some(codec) = Codec::of_charset(py, &charset)?
         {

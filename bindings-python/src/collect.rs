@@ -180,18 +180,29 @@ pub(crate) struct Call<'a, 'py> {
     source: &'a Bound<'py, PyAny>,
     asked: Asked,
     pool: core::Pool,
-    reading: Reading,
+    pub(crate) reading: Reading,
 }
 
 impl<'a, 'py> Call<'a, 'py> {
     pub(crate) fn new(
         source: &'a Bound<'py, PyAny>,
-        mut asked: Asked,
+        asked: Asked,
         pool: core::Pool,
         watcher: Option<Watcher>,
     ) -> PyResult<Call<'a, 'py>> {
         asked.options.check().map_err(errors::invalid)?;
         let kind = source::recognise(source, false)?;
+        Call::of_kind(source, kind, asked, pool, watcher)
+    }
+
+    /// The same with options that were checked, for a source that was recognised.
+    pub(crate) fn of_kind(
+        source: &'a Bound<'py, PyAny>,
+        kind: Kind,
+        mut asked: Asked,
+        pool: core::Pool,
+        watcher: Option<Watcher>,
+    ) -> PyResult<Call<'a, 'py>> {
         source::complete_options(&mut asked, kind, source, &pool)?;
         let mut reading = Reading::new(source, kind, false);
         reading.watcher = watcher;
@@ -238,27 +249,6 @@ impl<'a, 'py> Call<'a, 'py> {
         }
     }
 
-    /// The same for results that can be made of several objects: those of a list are looked at where they lie.
-    pub(crate) fn objects_that_are_the_body(&mut self) -> PyResult<Option<Vec<Bound<'py, PyBytes>>>> {
-        if let Some(object) = self.object_that_is_the_body()? {
-            return Ok(Some(vec![object]));
-        }
-        if self.reading.watcher.is_some() {
-            return Ok(None); // it is told what comes
-        }
-        let objects = if let Ok(list) = self.source.cast_exact::<PyList>() {
-            exact_bytes(list.iter())
-        } else if let Ok(tuple) = self.source.cast_exact::<PyTuple>() {
-            exact_bytes(tuple.iter())
-        } else {
-            None
-        };
-        Ok(objects.filter(|objects| {
-            let length = objects.iter().map(|object| object.as_bytes().len() as u64).sum();
-            self.asked.options.is_whole(&self.pool, length)
-        }))
-    }
-
     fn look_ahead(&mut self) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let iterator = self.source.try_iter()?;
         let first = next_item(&iterator);
@@ -275,16 +265,17 @@ impl<'a, 'py> Call<'a, 'py> {
         let unbound =
             |item: PyResult<Option<Bound<'py, PyAny>>>| -> Item { item.map(|chunk| chunk.map(Bound::unbind)) };
         self.reading
-            .begun(&iterator, [Some(unbound(first)), second.map(unbound)]);
+            .begun(&iterator, Vec::new(), [Some(unbound(first)), second.map(unbound)]);
         Ok(None)
     }
 
     fn is_body(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
         let bytes = object.cast_exact::<PyBytes>().ok()?;
-        self.asked
-            .options
-            .is_whole(&self.pool, bytes.as_bytes().len() as u64)
-            .then(|| bytes.clone())
+        self.is_whole(bytes.as_bytes().len() as u64).then(|| bytes.clone())
+    }
+
+    fn is_whole(&self, length: u64) -> bool {
+        self.asked.options.is_whole(&self.pool, length)
     }
 
     pub(crate) fn body(&self) -> PyResult<Arc<Body>> {
@@ -316,11 +307,6 @@ impl<'a, 'py> Call<'a, 'py> {
         };
         outcome.map_err(|failure| raise_with_partial(py, body, &mut turn, failure))
     }
-}
-
-/// The objects, if each of them is a `bytes` object.
-fn exact_bytes<'py>(objects: impl Iterator<Item = Bound<'py, PyAny>>) -> Option<Vec<Bound<'py, PyBytes>>> {
-    objects.map(|object| object.cast_into_exact::<PyBytes>().ok()).collect()
 }
 
 /// The exception for a failure where nobody else holds the body: it carries what came.

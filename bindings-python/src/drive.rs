@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyIterator, PyMemoryView, PyString};
 use pyo3::{PyTraverseError, PyVisit, ffi, intern};
 use std::sync::Arc;
+use std::vec;
 
 /// Why a body did not become complete.
 pub(crate) enum Failure {
@@ -52,6 +53,9 @@ impl Resume {
         self.rest.as_ref().map_or(Ok(()), |(chunk, _)| visit.call(chunk))
     }
 }
+
+/// A chunk that nobody changes.
+pub(crate) type Bytes = Py<PyBytes>;
 
 /// What an iterator gives next: a chunk, the end, or an exception.
 pub(crate) type Item = PyResult<Option<Py<PyAny>>>;
@@ -112,7 +116,8 @@ pub(crate) struct Reading {
     awaits: bool,
     pub(crate) watcher: Option<Watcher>,
     opened: Option<Opened>,
-    /// What the iterator gave before the body was there.
+    /// What the iterator gave before the body was there: chunks first.
+    gathered: vec::IntoIter<Bytes>,
     seen: [Option<Item>; 2],
     rest: Option<Rest>,
     /// The body's first chunk: if it turns out to be a `bytes` object and the whole body, it is the result.
@@ -123,8 +128,35 @@ pub(crate) struct Reading {
     view: Option<Py<PyMemoryView>>,
     /// Whether the body has a length, by which an early end is found out.
     enforced: bool,
+    pace: Pace,
+}
+
+/// Keeps a loop that may run no Python code from holding up the rest of the process.
+#[derive(Default)]
+pub(crate) struct Pace {
     /// Work since other threads were last let run: calls, and 64 KiB that came count as one more.
     unyielded: usize,
+}
+
+impl Pace {
+    /// So many bytes more have come.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.unyielded += bytes / (64 << 10);
+    }
+
+    /// Between two calls to the source: Ctrl-C is seen also where no Python code runs in them, and others get their turn.
+    pub(crate) fn between(&mut self, py: Python<'_>) -> PyResult<()> {
+        // SAFETY: attached.
+        if unsafe { ffi::PyErr_CheckSignals() } != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        self.unyielded += 1;
+        if self.unyielded > YIELDS_AFTER {
+            self.unyielded = 0;
+            py.detach(|| {});
+        }
+        Ok(())
+    }
 }
 
 /// After so much work, which takes some 10 us to 1 ms, other threads are let run (0.1 us when none wants to): a source
@@ -142,6 +174,7 @@ impl Reading {
             awaits,
             watcher: None,
             opened: None,
+            gathered: Vec::new().into_iter(),
             seen: [None, None],
             rest: None,
             first: None,
@@ -149,7 +182,7 @@ impl Reading {
             window: None,
             view: None,
             enforced: false,
-            unyielded: 0,
+            pace: Pace::default(),
         }
     }
 
@@ -162,11 +195,12 @@ impl Reading {
     }
 
     /// An iterator that was made already, and what it gave.
-    pub(crate) fn begun(&mut self, iterator: &Bound<'_, PyIterator>, seen: [Option<Item>; 2]) {
+    pub(crate) fn begun(&mut self, iterator: &Bound<'_, PyIterator>, gathered: Vec<Bytes>, seen: [Option<Item>; 2]) {
         self.opened = Some(
             self.kind
                 .opened_again(iterator.clone().into_any().unbind(), self.awaits),
         );
+        self.gathered = gathered.into_iter();
         self.seen = seen;
     }
 
@@ -260,7 +294,7 @@ impl Reading {
                 Ok(answered) => answered,
                 Err(awaitable) => return Ok(Stop::Await(awaitable)),
             };
-            self.unyielded += 1 + answer.filled / (64 << 10);
+            self.pace.add(answer.filled);
             let flow = self.answer(body, turn, answer);
             match settle(flow, raised) {
                 // A body that is complete still sees what its last chunk has beyond it.
@@ -303,21 +337,13 @@ impl Reading {
         }
     }
 
-    /// Between two calls: the progress is told, and Ctrl-C is seen also where no Python code runs in the calls. What
+    /// Between two calls: the progress is told, and others get their turn. What
     /// this raises comes out while the body is open, so that it can go on.
     fn between(&mut self, py: Python<'_>, turn: &mut Turn<'_>) -> PyResult<()> {
         if let Some(watcher) = &mut self.watcher {
             watcher.tell(py, turn)?;
         }
-        // SAFETY: attached.
-        if unsafe { ffi::PyErr_CheckSignals() } != 0 {
-            return Err(PyErr::fetch(py));
-        }
-        if self.unyielded > YIELDS_AFTER {
-            self.unyielded = 0;
-            py.detach(|| {});
-        }
-        Ok(())
+        self.pace.between(py)
     }
 
     /// What did not fit into a chunk's window is pushed.
@@ -327,7 +353,7 @@ impl Reading {
         };
         let written = match Chunk::of(chunk.bind(py))?.as_slice().get(from..) {
             Some(rest) => {
-                self.unyielded += rest.len() / (64 << 10);
+                self.pace.add(rest.len());
                 turn.write(rest)
             }
             None => Ok(()), // a bytearray that its owner has shortened meanwhile
@@ -378,6 +404,9 @@ impl Reading {
     }
 
     fn next_chunk<'py>(&mut self, py: Python<'py>) -> Given<'py> {
+        if let Some(chunk) = self.gathered.next() {
+            return Given::Object(chunk.into_bound(py).into_any());
+        }
         if let Some(item) = self.seen.iter_mut().find_map(Option::take) {
             return given(item.map(|chunk| chunk.map(|chunk| chunk.into_bound(py))));
         }

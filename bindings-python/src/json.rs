@@ -2,7 +2,10 @@
 
 use crate::buffer::PooledBuffer;
 use crate::codec::Decoding;
+use crate::options::{Around, Keywords};
+use crate::source;
 use crate::text::Collected;
+use brimful_core::Prefer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -30,7 +33,13 @@ pub(crate) fn collect_json<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = source.py();
     let loads = Loads::asked(py, loads)?;
-    Collected::of("collect_json", source, options)?.into_json(py, &loads, true)
+    let around = options.map_or_else(|| Ok(Around::default()), Around::taken_from)?;
+    let asked = || match options {
+        Some(options) => Keywords::asked_of("collect_json", options, Prefer::Pooled),
+        None => Keywords::default().asked(Prefer::Pooled),
+    };
+    let kind = source::recognise(source, false)?;
+    Collected::of(source, kind, &around, !loads.reads_bytes, asked)?.into_json(py, &loads, true)
 }
 
 /// What parses a body that is awaited: found right or wrong before it is read.

@@ -23,6 +23,7 @@ mod descriptor;
 mod drive;
 mod errors;
 mod file;
+mod gather;
 mod info;
 mod json;
 mod memory;

@@ -182,6 +182,9 @@ pub(crate) fn recognise(source: &Bound<'_, PyAny>, awaits: bool) -> PyResult<Kin
         Kind::Iterate
     } else {
         let of_type = source.get_type();
+        if known_types(source.py())?.generator.is(&of_type) {
+            return Ok(Kind::Iterate);
+        }
         match seen_before(&of_type) {
             Some(kind) => kind,
             None => examine(source, of_type)?,
@@ -357,6 +360,7 @@ struct KnownTypes {
     text: Py<PyAny>,
     built_in: [Py<PyAny>; 2],
     functions: [Py<PyAny>; 3],
+    generator: Py<PyAny>,
 }
 
 fn known_types(py: Python<'_>) -> PyResult<&KnownTypes> {
@@ -370,6 +374,7 @@ fn known_types(py: Python<'_>) -> PyResult<&KnownTypes> {
             base: get("IOBase")?,
             text: get("TextIOBase")?,
             built_in: [get("BytesIO")?, get("FileIO")?],
+            generator: of("GeneratorType")?,
             functions: [of("FunctionType")?, of("MethodType")?, of("BuiltinFunctionType")?],
         })
     })

@@ -20,9 +20,11 @@ use pyo3::types::{PyList, PyString};
 use pyo3::{ffi, intern};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// UTF-8 of at most so many bytes that lies in one piece is decoded by the interpreter itself: up to 100 kB its time is 0.7
-/// (mixed text) to 0.93 (CJK) times ours, from 200 kB on 1.2 to 0.93, at 10 MB 1.7 and 1.3 (2026-12-01).
-const SMALL: usize = 128 << 10;
+/// UTF-8 of at most so many bytes that lies in one piece is decoded by the interpreter itself.
+const SMALL: usize = 64;
+
+/// ASCII is looked at first in so many bytes: more are not in the cache any more when they are copied.
+const LOOKED_AT: usize = 16 << 10;
 
 /// Why there is no `str`.
 pub(crate) enum Unmade {
@@ -49,21 +51,51 @@ pub(crate) fn decode<'py, S: Segments + Sync + ?Sized>(
     given: Option<Encoding>,
     faults: Faults,
 ) -> Result<Bound<'py, PyString>, Unmade> {
-    let text = Text::new(bytes, given);
-    let layout = Layout::known(py);
-    let mut segments = bytes.segments();
-    let (first, more) = (segments.next().unwrap_or_default(), segments.next().is_some());
-    if text.encoding() == Encoding::UTF_8
-        && !more
-        && (first.len() <= SMALL || layout.is_none() || first.is_ascii())
-        && let Some(made) = by_interpreter(py, &first[text.mark_length()..], faults)
+    if given.is_none_or(|given| given == Encoding::UTF_8)
+        && let Some(piece) = only_piece(bytes.segments())
+        && let Some(made) = short_ascii(py, piece)
     {
         return Ok(made);
     }
+    let text = Text::new(bytes, given);
+    let layout = Layout::known(py);
+    if text.encoding() == Encoding::UTF_8 {
+        if (text.byte_length() <= SMALL || layout.is_none())
+            && let Some(piece) = only_piece(text.segments())
+            && let Some(made) = by_interpreter(py, piece, faults)
+        {
+            return Ok(made);
+        }
+        if let Some(layout) = layout
+            && let Some(made) = layout.make_ascii(py, &text, faults)?
+        {
+            return Ok(made);
+        }
+    }
     match layout {
-        Some(layout) => layout.make(py, &text, faults, bytes.segments().map(<[u8]>::len).sum()),
+        Some(layout) => layout.make(py, &text, faults),
         None => in_pieces(py, &text, faults),
     }
+}
+
+/// A little ASCII, which has no mark; None for all else.
+fn short_ascii<'py>(py: Python<'py>, bytes: &[u8]) -> Option<Bound<'py, PyString>> {
+    if !(SMALL..=LOOKED_AT).contains(&bytes.len()) || !bytes.is_ascii() {
+        return None;
+    }
+    let layout = Layout::known(py)?;
+    let object = layout.allocated(py, bytes.len(), Widest::Ascii).ok()?;
+    let characters = layout.characters::<u8>(&object, bytes.len(), Widest::Ascii);
+    for (character, &byte) in characters.iter_mut().zip(bytes) {
+        character.write(byte);
+    }
+    Some(object)
+}
+
+/// The bytes, if they lie in one piece.
+fn only_piece<'a>(mut segments: impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
+    let first = segments.next().unwrap_or_default();
+    segments.next().is_none().then_some(first)
 }
 
 /// UTF-8 decoded by the interpreter; None where it refuses, whatever its reason.
@@ -132,23 +164,42 @@ impl Layout {
         }
     }
 
-    /// The text in a `str` of its own. `length`: how many bytes it is made of.
+    /// UTF-8 that is nothing but ASCII, checked while it is copied; None where it turns out that it is more. What has been
+    /// copied until then was for nothing: its first bytes, mostly.
+    fn make_ascii<'py, S: Segments + Sync + ?Sized>(
+        self,
+        py: Python<'py>,
+        text: &Text<'_, S>,
+        faults: Faults,
+    ) -> Result<Option<Bound<'py, PyString>>, Unmade> {
+        let length = text.byte_length();
+        let first = text.segments().next().unwrap_or_default();
+        if length <= 1 || !first[..first.len().min(LOOKED_AT)].is_ascii() {
+            return Ok(None);
+        }
+        let object = self.allocated(py, length, Widest::Ascii)?;
+        let target = self.characters::<u8>(&object, length, Widest::Ascii);
+        let filled = detached(py, length, || text.fill(faults, target))?;
+        // Any other character has more bytes than one.
+        Ok((filled.whole && filled.units == length).then_some(object))
+    }
+
+    /// The text in a `str` of its own.
     fn make<'py, S: Segments + Sync + ?Sized>(
         self,
         py: Python<'py>,
         text: &Text<'_, S>,
         faults: Faults,
-        length: usize,
     ) -> Result<Bound<'py, PyString>, Unmade> {
-        let measure = detached(py, length, || text.measure(faults))?;
+        let measure = detached(py, text.byte_length(), || text.measure(faults))?;
         if measure.chars <= 1 {
             return in_pieces(py, text, faults); // the interpreter has just one object of each
         }
-        let object = self.allocated(py, &measure)?;
+        let object = self.allocated(py, measure.chars, measure.widest)?;
         let written = match measure.widest {
-            Widest::Ascii | Widest::Latin1 => self.fill::<u8, S>(&object, &measure, text, faults, length),
-            Widest::Bmp => self.fill::<u16, S>(&object, &measure, text, faults, length),
-            Widest::Astral => self.fill::<u32, S>(&object, &measure, text, faults, length),
+            Widest::Ascii | Widest::Latin1 => self.fill::<u8, S>(&object, &measure, text, faults),
+            Widest::Bmp => self.fill::<u16, S>(&object, &measure, text, faults),
+            Widest::Astral => self.fill::<u32, S>(&object, &measure, text, faults),
         }?;
         if written != measure.chars {
             // The bytes of a body do not change; were they to, nobody sees what was not written.
@@ -158,20 +209,20 @@ impl Layout {
         Ok(object)
     }
 
-    /// A `str` for so much text. Its characters are not written yet.
-    fn allocated<'py>(self, py: Python<'py>, measure: &Measure) -> PyResult<Bound<'py, PyString>> {
-        let (highest, width) = match measure.widest {
+    /// A `str` for so many characters. They are not written yet.
+    fn allocated<'py>(self, py: Python<'py>, chars: usize, widest: Widest) -> PyResult<Bound<'py, PyString>> {
+        let (highest, width) = match widest {
             Widest::Ascii => (0x7F, 1),
             Widest::Latin1 => (0xFF, 1),
             Widest::Bmp => (0xFFFF, 2),
             Widest::Astral => (0x0010_FFFF, 4),
         };
-        let length = ffi::Py_ssize_t::try_from(measure.chars)?;
+        let length = ffi::Py_ssize_t::try_from(chars)?;
         // SAFETY: attached. The call answers a str, or sets an exception (MemoryError, for any length too large).
         let object = unsafe { Bound::from_owned_ptr_or_err(py, (self.allocate)(length, highest))? };
         if let Some(start) = NonNull::new(object.as_ptr()) {
             // SAFETY: a str of this size comes from malloc, which has given it just now.
-            unsafe { prefer_huge_pages(start.cast(), measure.chars * width) };
+            unsafe { prefer_huge_pages(start.cast(), chars * width) };
         }
         // SAFETY: it is a str.
         Ok(unsafe { object.cast_into_unchecked() })
@@ -183,17 +234,27 @@ impl Layout {
         measure: &Measure,
         text: &Text<'_, S>,
         faults: Faults,
-        length: usize,
     ) -> Result<usize, Fault> {
-        let offset = self.offset(measure.widest);
+        let target = self.characters::<U>(object, measure.chars, measure.widest);
+        detached(object.py(), text.byte_length(), || text.fill(faults, target)).map(|filled| filled.units)
+    }
+
+    /// The characters of a `str` that was allocated for so many of this kind, and that nobody else has.
+    #[expect(clippy::mut_from_ref, reason = "a new object's characters, lent once")]
+    fn characters<'a, U: Unit>(
+        self,
+        object: &'a Bound<'_, PyString>,
+        chars: usize,
+        widest: Widest,
+    ) -> &'a mut [MaybeUninit<U>] {
+        let offset = self.offset(widest);
         // SAFETY: the object was allocated for so many characters of this width, which begin at this offset: that was
         // held against strings of the interpreter's own when the layout was found. Nobody else has the object, so that
         // they may be written without the GIL too.
-        let target = unsafe {
+        unsafe {
             let start = object.as_ptr().byte_add(offset).cast::<MaybeUninit<U>>();
-            slice::from_raw_parts_mut(start, measure.chars)
-        };
-        detached(object.py(), length, || text.fill(faults, target)).map(|filled| filled.units)
+            slice::from_raw_parts_mut(start, chars)
+        }
     }
 
     /// Looks at strings of each kind; None where anything is not as expected.
@@ -241,7 +302,7 @@ impl Layout {
             if characters != *there {
                 return Ok(None);
             }
-            let made = found.allocated(py, &measure)?;
+            let made = found.allocated(py, measure.chars, measure.widest)?;
             if !made.is_exact_instance_of::<PyString>() || size(&made)? != whole {
                 return Ok(None);
             }

@@ -4,13 +4,18 @@ use crate::body::Body;
 use crate::buffer::PooledBuffer;
 use crate::codec::{Decoding, Undecoded, Whole};
 use crate::collect::{Call, with_collector};
+use crate::collector::Collector;
 use crate::drive::Watcher;
 use crate::errors;
-use crate::options::{Around, Keywords};
-use brimful_core::{self as core, Charset, Options, Pool, Prefer};
+use crate::gather::{Gathered, Objects, gather, length_of};
+use crate::options::{Around, Asked, Keywords, other_options};
+use crate::pool::Pool;
+use crate::source::{self, Kind};
+use crate::strings;
+use brimful_core::{self as core, Charset, Faults, Options, Pool as CorePool, Prefer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 /// Reads a whole body and returns it as text, made from the blocks that the body came into, without a bytes object of the
 /// whole.
@@ -27,16 +32,80 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 /// collector=. UnknownEncodingError (a LookupError and ValueError) for a name that names no encoding of text, LookupError
 /// for an unknown error handler, both before the source is asked. Else what collect() raises.
 #[pyfunction]
-#[pyo3(signature = (source, *, encoding = None, errors = None, **options),
+#[pyo3(signature = (source, *, encoding = None, errors = None, length = None, size_hint = None, end = None, limit = None,
+    truncate = false, max_prealloc = None, first_block = None, max_window = None, pool = None, on_progress = None,
+    collector = None),
     text_signature = "(source, *, encoding=None, errors='strict', **options)")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are keyword arguments; a dictionary of them would have to be made for every call"
+)]
 pub(crate) fn collect_text<'py>(
     source: &Bound<'py, PyAny>,
     encoding: Option<&Bound<'py, PyAny>>,
     errors: Option<&Bound<'py, PyAny>>,
-    options: Option<&Bound<'py, PyDict>>,
+    length: Option<&Bound<'py, PyAny>>,
+    size_hint: Option<&Bound<'py, PyAny>>,
+    end: Option<&str>,
+    limit: Option<&Bound<'py, PyAny>>,
+    truncate: bool,
+    max_prealloc: Option<&Bound<'py, PyAny>>,
+    first_block: Option<&Bound<'py, PyAny>>,
+    max_window: Option<&Bound<'py, PyAny>>,
+    pool: Option<&Bound<'py, Pool>>,
+    on_progress: Option<&Bound<'py, PyAny>>,
+    collector: Option<&Bound<'py, Collector>>,
 ) -> PyResult<Bound<'py, PyString>> {
-    let decoding = Decoding::asked(encoding, errors)?.or_of(source, false)?;
-    Collected::of("collect_text", source, options)?.into_text(source.py(), &decoding, true)
+    let keywords = Keywords {
+        length,
+        size_hint,
+        end,
+        limit,
+        truncate,
+        max_prealloc,
+        first_block,
+        max_window,
+    };
+    let plain = pool.is_none() && on_progress.is_none() && collector.is_none() && keywords.is_default();
+    if plain
+        && encoding.is_none()
+        && errors.is_none()
+        && let Some(text) = one_object(source)
+    {
+        return Ok(text);
+    }
+    let decoding = Decoding::asked(encoding, errors)?;
+    let kind = source::recognise(source, false)?;
+    let decoding = decoding.or_of(source, kind)?;
+    if collector.is_some() && (pool.is_some() || !keywords.is_default()) {
+        return Err(other_options());
+    }
+    let collected = if plain {
+        Collected::plainly_of(source, kind)?
+    } else {
+        let around = Around {
+            pool: pool.cloned(),
+            collector: collector.cloned(),
+            on_progress: on_progress.cloned(),
+        };
+        Collected::of(source, kind, &around, true, || keywords.asked(Prefer::Pooled))?
+    };
+    collected.into_text(source.py(), &decoding, true)
+}
+
+/// What the longer way comes to for a `bytes` object, or a list of one, that is UTF-8 and within the process' limit, where
+/// nothing is asked for; None for all else.
+fn one_object<'py>(source: &Bound<'py, PyAny>) -> Option<Bound<'py, PyString>> {
+    let of_list = match source.cast_exact::<PyList>() {
+        Ok(list) if list.len() == 1 => Some(list.get_item(0).ok()?),
+        _ => None,
+    };
+    let object = of_list.as_ref().unwrap_or(source).cast_exact::<PyBytes>().ok()?;
+    let limit = CorePool::process_default().options().limit;
+    if limit.is_some_and(|limit| object.as_bytes().len() as u64 > limit) {
+        return None;
+    }
+    strings::decode(source.py(), object.as_bytes(), None, Faults::Strict).ok()
 }
 
 /// The charset that a Content-Type header names, for collect_text(encoding=...): as it is written there, without quotes.
@@ -70,30 +139,59 @@ pub(crate) fn charset(content_type: &Bound<'_, PyAny>) -> PyResult<Option<String
 pub(crate) enum Collected<'py> {
     Buffer(core::Buffer),
     /// Objects of the source's that are the body, one after the other: nothing was copied.
-    Objects(Vec<Bound<'py, PyBytes>>),
+    Objects(Objects<'py>),
 }
 
 impl<'py> Collected<'py> {
-    /// Reads the source. `call` is the function that was called.
+    /// Reads the source. `keeps`: whether chunks that an iterator gives may be kept as they are.
     pub(crate) fn of(
-        call: &str,
         source: &Bound<'py, PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
+        kind: Kind,
+        around: &Around<'py>,
+        keeps: bool,
+        asked: impl FnOnce() -> PyResult<Asked>,
     ) -> PyResult<Collected<'py>> {
-        let around = options.map_or_else(|| Ok(Around::default()), Around::taken_from)?;
         let watcher = around.on_progress.as_ref().map(Watcher::new).transpose()?;
         if let Some(collector) = &around.collector {
             return with_collector(source, collector, watcher, |_, turn| {
                 Ok(Collected::Buffer(turn.finish()?))
             });
         }
-        let asked = match options {
-            Some(options) => Keywords::asked_of(call, options, Prefer::Pooled),
-            None => Keywords::default().asked(Prefer::Pooled),
-        }?;
-        let mut call = Call::new(source, asked, around.engine_pool(), watcher)?;
-        if let Some(objects) = call.objects_that_are_the_body()? {
+        let (asked, pool) = (asked()?, around.engine_pool());
+        asked.options.check().map_err(errors::invalid)?;
+        let gathered = if watcher.is_some() {
+            Gathered::Nothing // it is told what comes
+        } else {
+            // With a length the engine decides whether there is a call to the source at all, and a response may announce one.
+            let asks =
+                keeps && kind == Kind::Iterate && asked.options.length.is_none() && pool.options().budget.is_none();
+            gather(source, kind, asks, |length| asked.options.is_whole(&pool, length))?
+        };
+        if let Gathered::Whole(objects) = gathered {
             return Ok(Collected::Objects(objects));
+        }
+        let call = Call::of_kind(source, kind, asked, pool, watcher)?;
+        Collected::run(call, gathered)
+    }
+
+    /// The same where nothing was asked for, and where chunks may be kept: options are made only where they are needed.
+    fn plainly_of(source: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Collected<'py>> {
+        let pool = CorePool::process_default();
+        let (limit, budget) = (pool.options().limit, pool.options().budget);
+        // A response may announce more than the limit (E14).
+        let asks = budget.is_none() && (limit.is_none() || kind == Kind::Iterate);
+        let gathered = gather(source, kind, asks, |length| limit.is_none_or(|limit| length <= limit))?;
+        if let Gathered::Whole(objects) = gathered {
+            return Ok(Collected::Objects(objects));
+        }
+        let asked = Keywords::default().asked(Prefer::Pooled)?;
+        let call = Call::of_kind(source, kind, asked, pool, None)?;
+        Collected::run(call, gathered)
+    }
+
+    fn run(mut call: Call<'_, 'py>, gathered: Gathered<'py>) -> PyResult<Collected<'py>> {
+        if let Gathered::Begun(begun) = gathered {
+            begun.go_on(&mut call.reading);
         }
         let body = call.body()?;
         call.run(&body, |_, turn| Ok(Collected::Buffer(turn.finish()?)))
@@ -108,7 +206,7 @@ impl<'py> Collected<'py> {
         decoding.decode(py, &whole).map_err(|undecoded| match undecoded {
             Undecoded::Raised(raised) => raised,
             Undecoded::Fault(fault) => {
-                let received = self.len() as u64;
+                let received = self.len();
                 let body = if carry { self.into_buffer(py).ok() } else { None };
                 let partial = body.and_then(|body| Py::new(py, PooledBuffer::new(body)).ok());
                 errors::encoding(py, &fault, received, partial)
@@ -116,10 +214,10 @@ impl<'py> Collected<'py> {
         })
     }
 
-    fn len(&self) -> usize {
+    fn len(&self) -> u64 {
         match self {
-            Collected::Buffer(buffer) => buffer.len(),
-            Collected::Objects(objects) => objects.iter().map(|object| object.as_bytes().len()).sum(),
+            Collected::Buffer(buffer) => buffer.len() as u64,
+            Collected::Objects(objects) => length_of(objects),
         }
     }
 
@@ -129,7 +227,7 @@ impl<'py> Collected<'py> {
             Collected::Buffer(buffer) => return Ok(buffer),
             Collected::Objects(objects) => objects,
         };
-        let body = Body::new(&Pool::process_default(), Options::default())?;
+        let body = Body::new(&CorePool::process_default(), Options::default())?;
         let mut turn = body.enter(py)?;
         let written = objects.iter().try_for_each(|object| turn.write(object.as_bytes()));
         let buffer = written.and_then(|()| turn.end()).and_then(|()| turn.finish());
@@ -149,9 +247,9 @@ impl AsyncDecoding {
         encoding: Option<&Bound<'_, PyAny>>,
         errors: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<AsyncDecoding> {
-        Decoding::asked(encoding, errors)?
-            .or_of(source, true)
-            .map(AsyncDecoding)
+        let decoding = Decoding::asked(encoding, errors)?;
+        let kind = source::recognise(source, true)?;
+        decoding.or_of(source, kind).map(AsyncDecoding)
     }
 
     /// The text of a body that has come.

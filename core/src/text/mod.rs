@@ -17,6 +17,7 @@
 mod charset;
 mod decoder;
 mod encoding;
+mod fetch;
 #[cfg(feature = "legacy-encodings")]
 mod legacy;
 mod length;
@@ -200,8 +201,8 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
         self.mark
     }
 
-    /// The bytes behind the mark.
-    fn segments(&self) -> impl Iterator<Item = &'a [u8]> {
+    /// The bytes behind the mark, as they lie.
+    pub fn segments(&self) -> impl Iterator<Item = &'a [u8]> + use<'a, S> {
         let mut skip = self.mark;
         self.bytes.segments().map(move |segment| {
             let skipped = skip.min(segment.len());
@@ -228,10 +229,10 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
         decoder.finish(&mut visit)
     }
 
-    /// Bytes of all of it, the byte order mark too.
+    /// How many bytes lie behind the mark.
     #[must_use]
     pub fn byte_length(&self) -> usize {
-        self.length
+        self.length - self.mark
     }
 
     /// What the widest character among the first ones needs, and so the text at least, without looking at all of it.
@@ -298,7 +299,7 @@ impl<'a, S: Segments + ?Sized> Text<'a, S> {
     /// # Errors
     /// [`Undecoded`]; nothing is left of the memory then.
     pub fn to_exact(&self, faults: Faults, memory: &MemoryRef, padding: usize) -> Result<Exact, Undecoded> {
-        let length = self.length - self.mark;
+        let length = self.byte_length();
         let room = length::utf8_length(self.encoding, self.segments()).unwrap_or(length);
         let mut writer = Writer::new(memory, room, padding, length)?;
         let mut decoder = Decoder::new(self.encoding, faults, self.mark);

@@ -1,11 +1,11 @@
 //! UTF-8: checked where it lies, and shown from there.
 
-use super::Fault;
 use super::decoder::{Place, REPLACEMENT, Visit};
+use super::{Fault, fetch};
 use core::str;
 
 /// Bytes that are checked before they are shown, so that whoever copies them finds them in the cache.
-const CHECKED_AT_ONCE: usize = 16 << 10;
+const CHECKED_AT_ONCE: usize = 2 << 10;
 
 /// The bytes of a character that is not complete yet.
 #[derive(Default)]
@@ -30,6 +30,8 @@ impl Utf8 {
         while done < bytes.len() {
             let rest = &bytes[done..];
             let chunk = &rest[..rest.len().min(CHECKED_AT_ONCE)];
+            let behind = &rest[chunk.len()..];
+            fetch::to_read(behind.as_ptr(), behind.len().min(CHECKED_AT_ONCE));
             // Cut before a character that goes on behind the chunk, so that the fast check can say yes.
             let whole = &chunk[..chunk.len() - cut_through(chunk)];
             if !whole.is_empty() && visitor.unchecked(whole) {
