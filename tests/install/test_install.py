@@ -110,6 +110,13 @@ def test_pkg_config_finds_it(tree, folder, language, kind, tools):
     says_what_it_should(folder / "program", tree / "lib" if kind == "shared" else None)
 
 
+def test_it_needs_no_library_but_that_of_c_and_the_compiler_s(tree):
+    """What the bindings use beside (simdutf, which is C++) stays out of it."""
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "--dynamic", "--wide", tree / "lib/libbrimful.so"]))
+    assert "libc.so.6" in needed
+    assert {name.split(".")[0] for name in needed} <= {"libc", "libgcc_s", "libpthread", "libdl", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
+
+
 def test_a_program_without_any_shared_library_is_possible(tree, folder):
     """As docs/packaging.md says."""
     flags = [f"-I{tree / 'include'}", f"-L{tree / 'lib'}", "-l:libbrimful.a", "-lgcc_eh"]
