@@ -88,11 +88,11 @@ class Body {
     this.held = undefined
     /** A thread of the pool has the window. */
     this.lent = false
-    this.pool = pool
+    this.pool = pool ?? undefined
     /** Where memory may be refused at any time, nothing is taken before it is there. */
     this.isBudgeted = isBudgeted(pool)
     /** Below so many bytes the engine has nothing to say. */
-    this.quiet = target === undefined && (pool === undefined || pool === null) ? quietOf(options) : 0
+    this.quiet = target === undefined && this.pool === undefined ? quietOf(options) : 0
     if (this.quiet === 0) this.#open()
   }
 
@@ -134,7 +134,8 @@ class Body {
     const { gathered, held } = this
     this.gathered = undefined
     this.held = FREED
-    gathered?.release()
+    // With a pool of the caller's own, which may be one that clears what it takes back, the memory goes.
+    if (this.pool === undefined) gathered?.release()
     if (held === undefined || held.handle < 0) return
     native.collectorFree(held.handle, 0)
     held.handle = -1

@@ -68,7 +68,7 @@ class PooledBuffer {
       return copy
     }
     let at = 0
-    for (const segment of this.#segments) at += segment.copy(copy, at)
+    for (const segment of this.#pieces()) at += segment.copy(copy, at)
     return copy
   }
 
@@ -81,7 +81,7 @@ class PooledBuffer {
     const decoding = new Decoding(options)
     const handle = this.#handle()
     const keep = () => undefined // the body stays where it is
-    return handle >= 0 ? decoding.ofBuffer(handle, keep) : decoding.ofChunks(this.#segments, keep)
+    return handle >= 0 ? decoding.ofBuffer(handle, keep) : decoding.ofChunks(this.#pieces(), keep)
   }
 
   json(options) {

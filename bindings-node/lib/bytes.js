@@ -6,6 +6,7 @@ const { isOurs } = require('./native.js')
 const { invalid, wrongType, describe, leaveUnheard } = require('./errors.js')
 
 const plain = ArrayBuffer.prototype
+const { hasOwn } = Object
 
 /** Whether the native half must not touch this memory itself: another thread may change it, or it is a block. */
 function isDelicate(memory) {
@@ -22,7 +23,8 @@ const dataView = { buffer: ofData[0], offset: ofData[1], length: ofData[2] }
 /** The bytes' own class, which says of itself what is so; another class, or a property of the object, may say anything. */
 function isPlain(bytes) {
   const prototype = Object.getPrototypeOf(bytes)
-  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && bytes.length === lengthOf.call(bytes)
+  if (prototype !== Buffer.prototype && prototype !== Uint8Array.prototype) return false
+  return !(hasOwn(bytes, 'length') || hasOwn(bytes, 'buffer') || hasOwn(bytes, 'byteOffset') || hasOwn(bytes, 'subarray'))
 }
 
 /** The value's memory as bytes, if it has some. */

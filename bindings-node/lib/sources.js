@@ -93,6 +93,7 @@ function openNow(source) {
 /** A source for the calls that answer later. */
 function sourceOf(source) {
   if (typeof source === 'function') return opened('length', (body) => body.pullLater(source))
+  if (isChunk(source)) return openNow(source)
   if (typeof source === 'object' && source !== null) {
     if (isStream(source)) return openStream(source)
     if (isDescriptor(source)) return openDescriptor(source)
@@ -114,7 +115,7 @@ const LATER = [isStream, isDescriptor, isResponse, isBlob, isWebStream, (source)
 /** A source for the calls that answer at once. */
 function syncSourceOf(source) {
   if (typeof source === 'function') return opened('length', (body) => body.pull(source))
-  const later = typeof source === 'object' && source !== null && LATER.some((is) => is(source))
+  const later = typeof source === 'object' && source !== null && !isChunk(source) && LATER.some((is) => is(source))
   const now = later ? undefined : openNow(source)
   if (now) return now
   leaveUnheard(source)

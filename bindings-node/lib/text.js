@@ -67,12 +67,14 @@ class Decoding {
     const [fact] = numbers
     if (answer === TOO_LONG) {
       const message = `limit: the text has ${fact} units of UTF-16 and a string at most ${MAX_STRING_LENGTH}; use collectPooled and decode its segments`
-      throw new BrimfulError(message, { code: codeOf('limit'), limit: MAX_STRING_LENGTH, partial: keep() })
+      const partial = keep()
+      throw new BrimfulError(message, { code: codeOf('limit'), received: partial?.info().received, limit: MAX_STRING_LENGTH, partial })
     }
     const name = native.statusName(answer)
     if (name === 'encoding') {
       const message = `encoding: ${native.said()}; give the encoding that they are in, or leave fatal off`
-      throw new BrimfulError(message, { code: codeOf(name), offset: fact, partial: keep() })
+      const partial = keep()
+      throw new BrimfulError(message, { code: codeOf(name), received: partial?.info().received, offset: fact, partial })
     }
     const why = name === 'contract' ? 'an ArrayBuffer of the body was detached by its viewer; its bytes are gone' : 'no string could be made'
     throw new BrimfulError(`${name}: ${why}`, { code: codeOf(name), partial: name === 'contract' ? undefined : keep() })

@@ -1,6 +1,8 @@
 // Web streams, and what has one: Response, Request, Blob.
 'use strict'
 
+// Node's own, whatever a program has made of the globals.
+const { ReadableStream, ReadableStreamBYOBReader, ReadableStreamDefaultController } = require('node:stream/web')
 const { bytesOf } = require('./bytes.js')
 const { state, wrongType, describe } = require('./errors.js')
 const { isFetchCut } = require('./http.js')
@@ -59,7 +61,6 @@ function readerOf(stream) {
 async function readWebStream(stream, body, announced) {
   if (stream.locked) throw state('the stream is locked: somebody else reads it')
   const { reader, isByob } = readerOf(stream)
-  let isRead = false
   try {
     if (announced) body.announce(announced)
     if (body.isComplete()) return true
@@ -70,7 +71,6 @@ async function readWebStream(stream, body, announced) {
       const turn = body.pause()
       if (turn !== undefined) await turn
       const { done, value } = checkResult(await body.until(ask()))
-      isRead = done
       if (done) return body.finishSource()
       const complete = body.write(bytesOf(value))
       body.checkCancelled()
@@ -85,8 +85,7 @@ async function readWebStream(stream, body, announced) {
     cancel(reader, reason)
     throw reason
   } finally {
-    // At the end there is nothing to read for anybody else; letting it go would cost more than a small body.
-    if (!isRead) reader.releaseLock?.()
+    reader.releaseLock?.()
   }
 }
 

@@ -134,7 +134,11 @@ fn fill<U: Host, S: Segments + ?Sized>(
         let units = unsafe { initialised(&place[..filled.units]) };
         return filled.whole.then(|| U::copied(env, units)).transpose();
     }
-    let mut room = Room::<U>::new(most).ok_or(Unmade::NoMemory)?;
+    let mut room = match Room::<U>::new(most) {
+        Some(room) => room,
+        // What is needed may be a third of that.
+        None => Room::new(text.measure(faults)?.utf16).ok_or(Unmade::NoMemory)?,
+    };
     let filled = text.fill::<U>(faults, room.units())?;
     if !filled.whole {
         return Ok(None);
