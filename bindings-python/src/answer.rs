@@ -70,13 +70,22 @@ pub(crate) fn of_count(count: &Bound<'_, PyAny>) -> Answered {
 pub(crate) fn of_exception(py: Python<'_>, raised: PyErr, kind: Kind) -> Answered {
     let filled = written(py, &raised, kind).unwrap_or(0);
     let with = |then| Answer { filled, then };
-    if raised.is_instance_of::<PyBlockingIOError>(py) || wants_read(py, &raised) {
+    if says_nothing_now(py, &raised) {
         return (with(Then::Pending), None);
     }
     if raised.is_instance_of::<PyInterruptedError>(py) {
         return (with(Then::Retry), None);
     }
     (with(Then::Failed(number(py, &raised))), Some(raised))
+}
+
+/// Whether the exception is the source's own failure, and neither that it has nothing now nor that it is to be asked again.
+pub(crate) fn is_failure(py: Python<'_>, raised: &PyErr) -> bool {
+    !says_nothing_now(py, raised) && !raised.is_instance_of::<PyInterruptedError>(py)
+}
+
+fn says_nothing_now(py: Python<'_>, raised: &PyErr) -> bool {
+    raised.is_instance_of::<PyBlockingIOError>(py) || wants_read(py, raised)
 }
 
 /// Bytes of the window that were filled before the exception.

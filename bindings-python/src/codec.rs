@@ -7,7 +7,7 @@ use crate::client;
 use crate::source::Kind;
 use crate::strings::{self, Unmade};
 use brimful_core::{self as core, Charset, Encoding, Faults, Segments, Text};
-use pyo3::exceptions::{PyTypeError, PyUnicodeDecodeError, PyUnicodeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyUnicodeDecodeError, PyUnicodeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PySlice, PyString, PyTuple};
@@ -162,7 +162,10 @@ impl Decoding {
             Whole::Buffer(buffer) => self.decode_segments(py, bytes, *buffer),
             Whole::Objects([object]) => self.decode_segments(py, bytes, object.as_bytes()),
             Whole::Objects(objects) => {
-                let segments: Vec<&[u8]> = objects.iter().map(|object| object.as_bytes()).collect();
+                let mut segments: Vec<&[u8]> = Vec::new();
+                let room = segments.try_reserve_exact(objects.len());
+                room.map_err(|_| PyMemoryError::new_err(()))?;
+                segments.extend(objects.iter().map(|object| object.as_bytes()));
                 self.decode_segments(py, bytes, &segments[..])
             }
         }
@@ -505,6 +508,7 @@ fn shown<'py>(py: Python<'py>, buffer: &core::Buffer, at: usize, length: usize) 
 /// The bytes of an object from `skip` on.
 fn behind<'py>(object: &Bound<'py, PyAny>, skip: usize) -> PyResult<Bound<'py, PyAny>> {
     let view = PyMemoryView::from(object)?;
-    let slice = PySlice::new(object.py(), skip.cast_signed(), isize::MAX, 1);
+    // PySlice::new of pyo3 0.30 keeps a reference to each of its numbers for ever.
+    let slice = object.py().get_type::<PySlice>().call1((skip, object.py().None()))?;
     view.get_item(slice)
 }

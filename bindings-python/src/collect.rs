@@ -216,7 +216,7 @@ impl<'a, 'py> Call<'a, 'py> {
 
     /// A `bytes` object that the source is, or that it gives as its only chunk, is handed on as it is, as b"".join
     /// does. What a generator gave while that was found out goes first into the body.
-    fn object_that_is_the_body(&mut self) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    pub(crate) fn object_that_is_the_body(&mut self) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let source = self.source;
         if self.reading.watcher.is_some() {
             return Ok(None); // it is told what comes

@@ -1,8 +1,10 @@
 //! Chunks that a source gives as `bytes` objects, kept as they are for results that can be made of several of them.
 //! Nobody changes such objects, and each has its memory to itself, so that together they take what a copy would.
 
+use crate::answer;
 use crate::drive::{Bytes, Item, Pace, Reading, next_item};
 use crate::source::{self, Kind};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -11,6 +13,10 @@ use smallvec::SmallVec;
 /// than it shows, and its place in the list 8.
 const WORTH_KEEPING: usize = 1 << 10;
 const FEW: usize = 16;
+
+/// No more than so many: what a read of 256 KiB has answered is a mapping of its own, however little came, and has a page to
+/// itself. A process may have 65530 of them.
+const MOST: usize = 4096;
 
 /// One or two, which is what a small body has, take no memory of their own.
 pub(crate) type Objects<'py> = SmallVec<[Bound<'py, PyBytes>; 2]>;
@@ -80,12 +86,14 @@ fn ask<'py>(iterator: &Bound<'py, PyIterator>, is_whole: impl Fn(u64) -> bool) -
         let chunk = match next_item(iterator) {
             Ok(None) => return Ok(Gathered::Whole(objects)),
             Ok(Some(chunk)) => chunk,
-            Err(raised) => break Some(Err(raised)),
+            Err(raised) if answer::is_failure(iterator.py(), &raised) => return Err(raised),
+            Err(nothing_yet) => break Some(Err(nothing_yet)),
         };
         match chunk.cast_into_exact::<PyBytes>() {
             Ok(bytes) if !bytes.as_bytes().is_empty() => {
                 pace.add(bytes.as_bytes().len());
                 length += bytes.as_bytes().len() as u64;
+                objects.try_reserve(1).map_err(|_| PyMemoryError::new_err(()))?;
                 objects.push(bytes);
             }
             Ok(nothing_yet) => break Some(Ok(Some(nothing_yet.into_any().unbind()))),
@@ -93,11 +101,14 @@ fn ask<'py>(iterator: &Bound<'py, PyIterator>, is_whole: impl Fn(u64) -> bool) -
         }
         // Where the limit is passed already, the source is not called again (E15).
         let small = objects.len() >= FEW && length < (objects.len() * WORTH_KEEPING) as u64;
-        if small || !is_whole(length) {
+        if small || objects.len() >= MOST || !is_whole(length) {
             break None;
         }
     };
-    let chunks = objects.into_iter().map(Bound::unbind).collect();
+    let mut chunks = Vec::new();
+    let room = chunks.try_reserve_exact(objects.len());
+    room.map_err(|_| PyMemoryError::new_err(()))?;
+    chunks.extend(objects.into_iter().map(Bound::unbind));
     Ok(Gathered::Begun(Begun {
         iterator: iterator.clone(),
         chunks,
@@ -105,10 +116,14 @@ fn ask<'py>(iterator: &Bound<'py, PyIterator>, is_whole: impl Fn(u64) -> bool) -
     }))
 }
 
-/// The objects, if each of them is a `bytes` object.
+/// The objects, if each of them is a `bytes` object, and if there is memory for a list of them.
 fn exact_bytes<'py>(objects: impl IntoIterator<Item = Bound<'py, PyAny>>) -> Option<Objects<'py>> {
-    let exact = |object: Bound<'py, PyAny>| object.cast_into_exact::<PyBytes>().ok();
-    objects.into_iter().map(exact).collect()
+    let mut found = Objects::new();
+    for object in objects {
+        found.try_reserve(1).ok()?;
+        found.push(object.cast_into_exact().ok()?);
+    }
+    Some(found)
 }
 
 /// How many bytes they have together.

@@ -177,7 +177,10 @@ impl Layout {
         if length <= 1 || !first[..first.len().min(LOOKED_AT)].is_ascii() {
             return Ok(None);
         }
-        let object = self.allocated(py, length, Widest::Ascii)?;
+        // For what it turns out to be there may be memory all the same.
+        let Ok(object) = self.allocated(py, length, Widest::Ascii) else {
+            return Ok(None);
+        };
         let target = self.characters::<u8>(&object, length, Widest::Ascii);
         let filled = detached(py, length, || text.fill(faults, target))?;
         // Any other character has more bytes than one.

@@ -16,6 +16,7 @@ use brimful_core::{self as core, Charset, Faults, Options, Pool as CorePool, Pre
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use smallvec::smallvec;
 
 /// Reads a whole body and returns it as text, made from the blocks that the body came into, without a bytes object of the
 /// whole.
@@ -190,8 +191,13 @@ impl<'py> Collected<'py> {
     }
 
     fn run(mut call: Call<'_, 'py>, gathered: Gathered<'py>) -> PyResult<Collected<'py>> {
-        if let Gathered::Begun(begun) = gathered {
-            begun.go_on(&mut call.reading);
+        match gathered {
+            Gathered::Begun(begun) => begun.go_on(&mut call.reading),
+            _ => {
+                if let Some(object) = call.object_that_is_the_body()? {
+                    return Ok(Collected::Objects(smallvec![object]));
+                }
+            }
         }
         let body = call.body()?;
         call.run(&body, |_, turn| Ok(Collected::Buffer(turn.finish()?)))
@@ -229,7 +235,8 @@ impl<'py> Collected<'py> {
         };
         let body = Body::new(&CorePool::process_default(), Options::default())?;
         let mut turn = body.enter(py)?;
-        let written = objects.iter().try_for_each(|object| turn.write(object.as_bytes()));
+        // Each goes when it is copied, so that the body is there once.
+        let written = objects.into_iter().try_for_each(|object| turn.write(object.as_bytes()));
         let buffer = written.and_then(|()| turn.end()).and_then(|()| turn.finish());
         buffer.map_err(|error| errors::of_status(py, error, &turn.info(), None))
     }

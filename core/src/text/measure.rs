@@ -29,6 +29,20 @@ pub struct Measure {
     pub widest: Widest,
 }
 
+/// Fewer bytes, between faults, are counted sooner one by one.
+const FEW: usize = 16;
+
+impl Widest {
+    fn of(character: char) -> Widest {
+        match character {
+            ..'\u{80}' => Widest::Ascii,
+            ..'\u{100}' => Widest::Latin1,
+            ..'\u{10000}' => Widest::Bmp,
+            _ => Widest::Astral,
+        }
+    }
+}
+
 impl Measure {
     /// Counts one more piece.
     pub(super) fn add(&mut self, piece: &str) {
@@ -36,6 +50,14 @@ impl Measure {
         if piece.is_ascii() {
             self.utf16 += piece.len();
             self.chars += piece.len();
+            return;
+        }
+        if piece.len() < FEW {
+            for character in piece.chars() {
+                self.chars += 1;
+                self.utf16 += character.len_utf16();
+                self.widest = self.widest.max(Widest::of(character));
+            }
             return;
         }
         self.utf16 += u16::count(piece);

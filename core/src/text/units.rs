@@ -205,8 +205,9 @@ fn one_by_one<U: Unit>(text: &str, target: &mut [MaybeUninit<U>]) -> (usize, boo
 /// Writes a text by simdutf, where there is room for all of it; `None` where that is not so, or where simdutf is left out.
 fn at_once<U: Unit>(text: &str, target: &mut [MaybeUninit<U>]) -> Option<usize> {
     #[cfg(feature = "simdutf")]
-    // No text has more units than bytes, so that they are only counted near the end of the room.
-    if text.len() <= target.len() || U::count(text) <= target.len() {
+    // No text has more units than bytes, so that they are only counted near the end of the room. A few bytes, between faults,
+    // are written sooner one by one.
+    if text.len() >= LOOKED_AT && (text.len() <= target.len() || U::count(text) <= target.len()) {
         // SAFETY: that is the room.
         return unsafe { U::convert(text.as_bytes(), target.as_mut_ptr()) };
     }
