@@ -345,8 +345,8 @@ class Body {
    * and so none that aborts. Undefined where it had its turn not long ago.
    */
   pause(stop) {
-    // The clock costs more than most small bodies do, which are there at once.
-    if (++this.asked < 2) return undefined
+    // A small body is there at once, in a chunk and an end, and is not to wait for the clock.
+    if (++this.asked < 3) return undefined
     const now = Date.now()
     this.turned ??= now
     if (Math.abs(now - this.turned) < LONGEST) return undefined

@@ -48,18 +48,26 @@ function isOrdinary(stream) {
 
 /** A reader that fills memory which is given to it, where the stream offers one: it reads no further than is wanted. */
 function readerOf(stream) {
-  if (isOrdinary(stream)) return { reader: stream.getReader(), isByob: false }
+  if (isOrdinary(stream)) return { reader: lock(stream), isByob: false }
   try {
     const reader = stream.getReader({ mode: 'byob' })
     // What only looks like a stream may know nothing of modes, and then its chunks are its own memory.
     return { reader, isByob: reader instanceof ReadableStreamBYOBReader }
   } catch {
-    return { reader: stream.getReader(), isByob: false }
+    return { reader: lock(stream), isByob: false }
+  }
+}
+
+/** Whether it is locked is only asked where it may be, since that takes as long as to get a reader. */
+function lock(stream) {
+  try {
+    return stream.getReader()
+  } catch (error) {
+    throw stream.locked ? state('the stream is locked: somebody else reads it') : error
   }
 }
 
 async function readWebStream(stream, body, announced) {
-  if (stream.locked) throw state('the stream is locked: somebody else reads it')
   const { reader, isByob } = readerOf(stream)
   try {
     if (announced) body.announce(announced)
