@@ -23,9 +23,11 @@ const dataView = { buffer: ofData[0], offset: ofData[1], length: ofData[2] }
 /** The bytes' own class, which says of itself what is so; another class, or a property of the object, may say anything. */
 function isPlain(bytes) {
   const prototype = Object.getPrototypeOf(bytes)
-  if (prototype !== Buffer.prototype && prototype !== Uint8Array.prototype) return false
-  return !(hasOwn(bytes, 'length') || hasOwn(bytes, 'buffer') || hasOwn(bytes, 'byteOffset') || hasOwn(bytes, 'subarray'))
+  return (prototype === Buffer.prototype || prototype === Uint8Array.prototype) && !hasOwn(bytes, 'length')
 }
+
+/** How many there are, whatever the object says. */
+const bytesIn = (bytes) => lengthOf.call(bytes)
 
 /** The value's memory as bytes, if it has some. */
 function viewOf(value) {
@@ -84,4 +86,4 @@ function fillTarget(target, fill) {
   return filled
 }
 
-module.exports = { bytesOf, isChunk, isPlain, fillTarget, targetOf }
+module.exports = { bytesIn, bytesOf, isChunk, fillTarget, targetOf }

@@ -2,7 +2,7 @@
 
 const { types: { isUint8Array } } = require('node:util')
 const { native } = require('./native.js')
-const { bytesOf, fillTarget, isPlain, targetOf } = require('./bytes.js')
+const { bytesIn, bytesOf, fillTarget, targetOf } = require('./bytes.js')
 const { Body } = require('./body.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
@@ -41,11 +41,14 @@ class Collector {
   }
 
   write(chunk) {
-    if (this.#room > 0 && isUint8Array(chunk) && isPlain(chunk) && this.#fits(chunk.length)) {
-      if (chunk.length === 1) this.#stage[this.#staged] = chunk[0]
-      else this.#stage.set(chunk, this.#staged)
-      this.#staged += chunk.length
-      return chunk.length
+    if (this.#room > 0 && isUint8Array(chunk)) {
+      const length = bytesIn(chunk)
+      if (this.#fits(length)) {
+        if (length === 1) this.#stage[this.#staged] = chunk[0]
+        else this.#stage.set(chunk, this.#staged)
+        this.#staged += length
+        return length
+      }
     }
     const bytes = bytesOf(chunk)
     const body = this.#idle()
