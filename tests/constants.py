@@ -9,10 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ["growth", "pool", "options", "collector", "body", "queue", "memory/mod", "memory/heap", "memory/huge", "memory/system"]
-FILES += [f"text/{noun}" for noun in ("mod", "charset", "encoding", "legacy", "measure", "utf8", "wide", "writer")]
+FILES += [f"text/{noun}" for noun in ("mod", "charset", "encoding", "legacy", "fetch", "measure", "units", "utf8", "utf16", "utf32", "writer")]
 NUMBER = re.compile(r"^(?:pub(?:\(crate\)|\(super\))? )?(?:    pub )?const ([A-Z_]+): (?:usize|u32|u64)\b", re.MULTILINE)
-# Marks and limits of types, not choices.
-NO_CHOICE = {"IS_RANGE", "ADDRESS_SPACE"}
+# Marks, limits of types and sizes of processors, not choices.
+NO_CHOICE = {"IS_RANGE", "ADDRESS_SPACE", "LINE"}
 
 
 def main():

@@ -6,7 +6,7 @@ const { BrimfulError, codeOf, systemError, wrongType, describe, leaveUnheard } =
 const { bufferOf, makeBuffer, makeOwnBuffer } = require('./buffer.js')
 const { Gathered } = require('./gather.js')
 const { readInfo } = require('./info.js')
-const { NONE, quietOf, tellOptions } = require('./options.js')
+const { NONE, tellOptions } = require('./options.js')
 const { isBudgeted, poolHandle } = require('./pool.js')
 
 /** How many milliseconds a source that always has something is read without a turn of the event loop. */
@@ -41,6 +41,14 @@ const lost = new FinalizationRegistry((held) => {
   if (handle >= 0) native.collectorFree(handle, 1)
 })
 
+let quietOfNone
+
+/** Below how many bytes the engine has nothing to say, as it says itself; of a body without options it is asked once. */
+function quietOf(options, exact, end) {
+  const ask = () => Math.max(native.collectorQuiet(poolHandle(undefined), tellOptions(options, exact, end)), 0)
+  return options === NONE ? (quietOfNone ??= ask()) : ask()
+}
+
 /** What is left of a body that was freed. */
 const FREED = Object.freeze({ handle: -1 })
 
@@ -54,8 +62,9 @@ class Body {
    * @param {boolean} exact whether the result is to be exact
    * @param {'length' | 'eof'} end how the end is known where the options do not say
    * @param {Uint8Array} [target] the caller's own memory that the body is to lie in
+   * @param {boolean} [waits] whether its bytes may be put by: nobody but one call has it, and its result can be made of them
    */
-  constructor(options, pool, exact, end, target) {
+  constructor(options, pool, exact, end, target, waits = false) {
     this.options = options
     this.target = target
     this.exact = exact
@@ -65,7 +74,6 @@ class Body {
     this.keepsInfo = false
     /** Whether errors carry what came: in calls that make the body and give it to nobody. */
     this.lends = false
-    this.watched = false
     this.cancelled = false
     /** Whether the source has said how long it is. */
     this.announced = false
@@ -84,6 +92,8 @@ class Body {
     this.isText = false
     /** Chunks that the engine does not have; undefined where they are taken as they come. */
     this.gathered = undefined
+    /** The source has ended before the engine was needed. */
+    this.ended = false
     /** The engine's collector, once it is needed, and -1 once it is freed. */
     this.held = undefined
     /** A thread of the pool has the window. */
@@ -92,14 +102,13 @@ class Body {
     /** Where memory may be refused at any time, nothing is taken before it is there. */
     this.isBudgeted = isBudgeted(pool)
     /** Below so many bytes the engine has nothing to say. */
-    this.quiet = target === undefined && this.pool === undefined ? quietOf(options) : 0
+    this.quiet = waits && target === undefined && this.pool === undefined ? quietOf(options, exact, end) : 0
     if (this.quiet === 0) this.#open()
   }
 
   /** From now on the body may be lost: the garbage collector sees to it then. */
   watch() {
     this.keepsInfo = true
-    this.watched = true
     if (this.held !== undefined) lost.register(this, this.held)
     return this
   }
@@ -118,15 +127,15 @@ class Body {
     const handle = target === undefined ? native.collectorNew(pool, flags) : native.collectorNew(pool, flags | INTO, target)
     if (handle < 0) throw this.failure(handle)
     this.held = { handle }
-    if (this.watched) lost.register(this, this.held)
-    if (gathered === undefined) return
-    if (gathered.keeps) {
+    if (this.keepsInfo) lost.register(this, this.held)
+    if (gathered?.keeps) {
       this.check(native.collectorCount(handle, gathered.length))
-      return
+    } else if (gathered !== undefined) {
+      this.gathered = undefined
+      for (const chunk of gathered.take()) this.check(native.collectorWrite(handle, chunk))
+      gathered.release()
     }
-    this.gathered = undefined
-    for (const chunk of gathered.take()) this.check(native.collectorWrite(handle, chunk))
-    gathered.release()
+    if (this.ended) this.check(native.collectorEnd(handle))
   }
 
   /** Gives everything back. Not while a source has a window. */
@@ -152,7 +161,6 @@ class Body {
   announce({ length, hint }) {
     const { options } = this
     if ((length === undefined && hint === undefined) || options.length !== undefined || this.cancelled) return
-    this.quiet = 0
     native.collectorInfo(this.handle)
     const untouched = numbers[3] === 0 && numbers[4] === 0 && numbers[8] === 0
     if (!untouched) return
@@ -299,7 +307,8 @@ class Body {
   }
 
   finishSource() {
-    if (this.held !== undefined) this.check(native.collectorEnd(this.handle))
+    if (this.held === undefined) this.ended = true
+    else this.check(native.collectorEnd(this.handle))
     return true
   }
 

@@ -55,8 +55,9 @@ class Call {
     this.result = result
     this.signal = undefined
     this.given = undefined
+    const waits = result.exact || result.isText === true
     if (options === undefined) {
-      this.body = new Body(NONE, undefined, result.exact, end, target)
+      this.body = new Body(NONE, undefined, result.exact, end, target, waits)
       this.body.isText = result.isText === true
       return
     }
@@ -66,7 +67,7 @@ class Call {
     this.signal = signalOf(signal)
     checkProgress(onProgress)
     if (collector === undefined || collector === null) {
-      this.body = new Body(bodyOptions(options), pool, result.exact, end, target)
+      this.body = new Body(bodyOptions(options), pool, result.exact, end, target, waits)
       this.body.isText = result.isText === true
     } else {
       if ((pool !== undefined && pool !== null) || hasBodyOption(options)) {

@@ -60,17 +60,6 @@ function bodyOptions(options) {
   return checked
 }
 
-/** Options of which the engine can say nothing before the body's first byte, nor while there are fewer bytes than the limit. */
-const isQuiet = (name, options) => name === 'limit' || name === 'truncate' || options[name] === undefined
-
-/** Below so many bytes the engine has nothing to say to a body with these options; 0 where it may at any time. */
-function quietOf(options) {
-  if (options === NONE) return Infinity
-  const { limit = Infinity } = options
-  if (typeof limit !== 'number' || options.end !== undefined) return 0
-  return COUNTS.every((name) => isQuiet(name, options)) ? limit : 0
-}
-
 /** Whether any option of a body is given. */
 const hasBodyOption = (options) => [...BODY].some((name) => options[name] !== undefined && options[name] !== null)
 
@@ -95,4 +84,4 @@ function tellOptions(options, exact, end) {
   return flags
 }
 
-module.exports = { BODY, NONE, bodyOptions, booleanOf, checkNames, countOf, hasBodyOption, quietOf, tellOptions }
+module.exports = { BODY, NONE, bodyOptions, booleanOf, checkNames, countOf, hasBodyOption, tellOptions }

@@ -135,6 +135,17 @@ pub(crate) fn new(host: &Host, arguments: &Arguments) -> Value {
     made().into()
 }
 
+/// (pool, flags; scratch: the options) -> below how many bytes the engine has nothing to say, or a status.
+pub(crate) fn quiet(host: &Host, arguments: &Arguments) -> Value {
+    let asked = || {
+        let cancel = Cancel::new().ok_or(Error::NoMemory)?;
+        let options = options(host, told::status(arguments, 1), &cancel)?;
+        host.pools
+            .with(arguments.handle(0), |pool| Ok(number(options.quiet_on(pool))))
+    };
+    asked().into()
+}
+
 /// (collector, flags or -1 for the same options; scratch: the options) -> 0, or a status.
 pub(crate) fn reset(host: &Host, arguments: &Arguments) -> Value {
     let flags = told::status(arguments, 1);

@@ -57,6 +57,7 @@ const FUNCTIONS: &[(
     "poolClose" => pool::close,
     "poolFree" => pool::free,
     "collectorNew" => collector::new,
+    "collectorQuiet" => collector::quiet,
     "collectorReset" => collector::reset,
     "collectorBegin" => collector::begin,
     "collectorAbandon" => collector::abandon,

@@ -159,11 +159,7 @@ unsafe fn initialised<U>(units: &[MaybeUninit<U>]) -> &[U] {
 }
 
 /// Where that memory comes from.
-const MEMORY: Calls = Calls {
-    allocate: libc::malloc,
-    reallocate: libc::realloc,
-    free: libc::free,
-};
+const MEMORY: Calls = Calls::LIBC;
 
 /// Memory for the units of one string.
 struct Room<U> {

@@ -2,7 +2,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { Pool, collect, collectPooled, collectSync, collectText, collectTextSync } from 'brimful'
+import { Collector, Pool, collect, collectInto, collectPooled, collectPooledSync, collectSync, collectText, collectTextSync } from 'brimful'
+import { code, pipe } from './helpers.mjs'
 
 /** Text that says at each place where it is, with characters of one to four bytes. */
 const textOf = (length) => Array.from({ length: Math.ceil(length / 8) }, (_, i) => `${i} é€😀`).join('')
@@ -151,4 +152,35 @@ test('small bodies that are read side by side see nothing of each other', async 
     assert.equal(texts[i], body.toString())
     assert.deepEqual(bodies[i], body)
   })
+})
+
+test('an empty body is a body, of every kind of source and result, with nothing asked for', async (t) => {
+  const ends = pipe(t)
+  ends.closeWriter()
+  const sources = {
+    ...SOURCES,
+    callback: () => () => 0,
+    pipe: () => ({ fd: ends.reader }),
+    'byte stream of nothing': () => new ReadableStream({ type: 'bytes', start: (controller) => controller.close() }),
+    'response without a body': () => new Response(null),
+  }
+  for (const name in sources) {
+    const source = () => sources[name](Buffer.alloc(0), 100)
+    for (const options of [undefined, {}, { limit: 10 }, { sizeHint: 2 ** 40 }]) {
+      assert.equal((await collect(source(), options)).length, 0, name)
+      assert.equal((await collectPooled(source(), options)).length, 0, name)
+      assert.equal(await collectText(source(), options), '', name)
+    }
+    assert.equal(await collectInto(source(), Buffer.alloc(3)), 0, name)
+  }
+  for (const source of [[], Buffer.alloc(0), () => 0]) {
+    assert.equal(collectSync(source).length, 0)
+    assert.equal(collectPooledSync(source).length, 0)
+    assert.equal(collectTextSync(source), '')
+  }
+  const collector = new Collector()
+  collector.end()
+  assert.equal(collector.complete, true)
+  assert.throws(() => collector.write('late'), code('state'))
+  assert.equal(collector.finish().length, 0)
 })

@@ -45,8 +45,8 @@ impl Begun<'_> {
     }
 }
 
-/// Looks at the objects of a list, and asks an iterator, or a response for its, for the chunks if `asks`. `is_whole`: whether so many bytes are
-/// within the limit, and may be all.
+/// Looks at the objects of a list, and asks an iterator, or a response for its own, for the chunks if `asks`. `is_whole`:
+/// whether so many bytes are within the limit, and may be all.
 pub(crate) fn gather<'py>(
     source: &Bound<'py, PyAny>,
     kind: Kind,

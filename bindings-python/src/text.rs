@@ -102,8 +102,7 @@ fn one_object<'py>(source: &Bound<'py, PyAny>) -> Option<Bound<'py, PyString>> {
         _ => None,
     };
     let object = of_list.as_ref().unwrap_or(source).cast_exact::<PyBytes>().ok()?;
-    let limit = CorePool::process_default().options().limit;
-    if limit.is_some_and(|limit| object.as_bytes().len() as u64 > limit) {
+    if !Options::default().is_whole(&CorePool::process_default(), object.as_bytes().len() as u64) {
         return None;
     }
     strings::decode(source.py(), object.as_bytes(), None, Faults::Strict).ok()
@@ -181,7 +180,8 @@ impl<'py> Collected<'py> {
         let (limit, budget) = (pool.options().limit, pool.options().budget);
         // A response may announce more than the limit (E14).
         let asks = budget.is_none() && (limit.is_none() || kind == Kind::Iterate);
-        let gathered = gather(source, kind, asks, |length| limit.is_none_or(|limit| length <= limit))?;
+        let options = Options::default();
+        let gathered = gather(source, kind, asks, |length| options.is_whole(&pool, length))?;
         if let Gathered::Whole(objects) = gathered {
             return Ok(Collected::Objects(objects));
         }

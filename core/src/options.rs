@@ -124,6 +124,14 @@ impl Options {
             .min(ADDRESS_SPACE)
     }
 
+    /// Below so many bytes a body with these options is neither complete nor refused on this pool, and takes nothing from a
+    /// budget: for hosts that put the bytes of a small body by before they make a collector. 0 where it may be at any time.
+    #[must_use]
+    pub fn quiet_on(&self, pool: &Pool) -> u64 {
+        let may_speak = self.length.is_some() || pool.options().budget.is_some() || self.check().is_err();
+        if may_speak { 0 } else { self.limit_on(pool) }
+    }
+
     /// Whether just so many bytes and then the end are a whole, uncut body on this pool: for hosts that hold these
     /// bytes as an object of their own already, which can then be the result as it is.
     #[must_use]

@@ -3,7 +3,9 @@
 
 mod common;
 
-use brimful::{Answer, Collector, Error, FromFn, Handle, MemoryRef, Options, Prefer, Progress, State};
+use brimful::{
+    Answer, Collector, Error, FromFn, Handle, MemoryRef, Options, Pool, PoolOptions, Prefer, Progress, State,
+};
 use common::{both, is_painted, paint, painted, pool, read_all};
 
 #[test]
@@ -272,4 +274,44 @@ fn a_share_of_each_call_says_nothing_of_reserved_windows_and_ends_with_the_body(
     }
     collector.reset(None).expect("the same options");
     assert!(collector.reserve(0, true).expect("a window").room >= 4096);
+}
+
+#[test]
+fn below_as_many_bytes_as_options_say_a_body_is_neither_complete_nor_refused() {
+    let plain = Pool::new(PoolOptions::default()).expect("memory");
+    let limited = Pool::new(PoolOptions {
+        limit: Some(7),
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    let budgeted = Pool::new(PoolOptions {
+        budget: Some(1 << 20),
+        ..PoolOptions::default()
+    })
+    .expect("memory");
+    let options = |limit, length, truncate| Options {
+        limit,
+        length,
+        truncate,
+        ..Options::default()
+    };
+    assert_eq!(options(None, None, false).quiet_on(&limited), 7);
+    assert_eq!(options(Some(3), None, false).quiet_on(&limited), 3);
+    assert_eq!(options(Some(3), Some(2), false).quiet_on(&plain), 0);
+    assert_eq!(options(Some(3), None, false).quiet_on(&budgeted), 0);
+    let senseless = Options {
+        first_block: 0,
+        ..Options::default()
+    };
+    assert_eq!(senseless.quiet_on(&plain) == 0, senseless.check().is_err());
+    for truncate in [false, true] {
+        for limit in [0, 1, 2, 100] {
+            let asked = options(Some(limit), None, truncate);
+            let mut collector = Collector::new(&plain, asked.clone()).expect("options");
+            for byte in 1..asked.quiet_on(&plain) {
+                collector.write(&[byte.to_le_bytes()[0]]).expect("below the limit");
+                assert!(!collector.is_complete().expect("below the limit"), "{limit} {byte}");
+            }
+        }
+    }
 }

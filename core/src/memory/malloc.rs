@@ -27,14 +27,14 @@ pub struct Calls {
     pub free: unsafe extern "C" fn(*mut c_void),
 }
 
-/// The C library's own.
-const LIBC: Calls = Calls {
-    allocate: libc::malloc,
-    reallocate: libc::realloc,
-    free: libc::free,
-};
-
 impl Calls {
+    /// The C library's own.
+    pub const LIBC: Calls = Calls {
+        allocate: libc::malloc,
+        reallocate: libc::realloc,
+        free: libc::free,
+    };
+
     /// A new piece of `size` bytes; large ones ask for huge pages.
     #[must_use]
     pub fn get(&self, size: usize) -> Option<NonNull<u8>> {
@@ -185,13 +185,13 @@ unsafe impl Memory for Malloc {
     fn allocate(&self, size: usize, align: usize) -> Option<Raw> {
         debug_assert!(align <= super::EXACT_ALIGN);
         let size = size.max(1);
-        LIBC.get(size).map(|pointer| piece(pointer, size))
+        Calls::LIBC.get(size).map(|pointer| piece(pointer, size))
     }
 
     unsafe fn reallocate(&self, raw: &mut Raw, size: usize) -> Option<Cost> {
         let size = size.max(1);
         // SAFETY: the piece came from `allocate` above or from here, and nobody else looks at it.
-        let (pointer, cost) = unsafe { LIBC.resize(raw.pointer, raw.capacity, size) }?;
+        let (pointer, cost) = unsafe { Calls::LIBC.resize(raw.pointer, raw.capacity, size) }?;
         *raw = piece(pointer, size);
         Some(cost)
     }

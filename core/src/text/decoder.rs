@@ -30,6 +30,11 @@ impl<E, F: FnMut(&str) -> Result<(), E>> Visit<E> for F {
     }
 }
 
+/// The visitor, for encodings whose text is made before it can be shown.
+fn shown<E>(visitor: &mut impl Visit<E>) -> impl FnMut(&str) -> Result<(), E> {
+    |piece| visitor.text(piece)
+}
+
 /// Where in the body a decoder is, and what it does about faults.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -86,20 +91,15 @@ impl Decoder {
 
     /// Decodes the next bytes and shows what has become text.
     pub(super) fn push<E: From<Fault>>(&mut self, bytes: &[u8], visitor: &mut impl Visit<E>) -> Result<(), E> {
-        if let State::Utf8(state) = &mut self.state {
-            state.push(&self.place, bytes, visitor)?;
-            self.place.at += bytes.len();
-            return Ok(());
-        }
-        let visit = &mut |piece: &str| visitor.text(piece);
+        let place = &self.place;
         match &mut self.state {
-            State::Utf8(_) => Ok(()), // done
-            State::Utf16Le(state) => state.push(&self.place, bytes, visit),
-            State::Utf16Be(state) => state.push(&self.place, bytes, visit),
-            State::Utf32Le(state) => state.push(&self.place, bytes, visit),
-            State::Utf32Be(state) => state.push(&self.place, bytes, visit),
+            State::Utf8(state) => state.push(place, bytes, visitor),
+            State::Utf16Le(state) => state.push(place, bytes, &mut shown(visitor)),
+            State::Utf16Be(state) => state.push(place, bytes, &mut shown(visitor)),
+            State::Utf32Le(state) => state.push(place, bytes, &mut shown(visitor)),
+            State::Utf32Be(state) => state.push(place, bytes, &mut shown(visitor)),
             #[cfg(feature = "legacy-encodings")]
-            State::Legacy(state) => state.push(&self.place, bytes, visit),
+            State::Legacy(state) => state.push(place, bytes, &mut shown(visitor)),
         }?;
         self.place.at += bytes.len();
         Ok(())
@@ -107,7 +107,7 @@ impl Decoder {
 
     /// The bytes have ended: shows what that makes of the rest.
     pub(super) fn finish<E: From<Fault>>(self, visitor: &mut impl Visit<E>) -> Result<(), E> {
-        let visit = &mut |piece: &str| visitor.text(piece);
+        let visit = &mut shown(visitor);
         let place = self.place;
         let cut = match self.state {
             State::Utf8(state) => state.pending(),
