@@ -78,7 +78,7 @@ class PooledBuffer {
 
   text(options) {
     if (options !== undefined) checkNames(options, TEXT)
-    const decoding = new Decoding(options)
+    const decoding = Decoding.of(options)
     const handle = this.#handle()
     const keep = () => undefined // the body stays where it is
     return handle >= 0 ? decoding.ofBuffer(handle, keep) : decoding.ofChunks(this.#pieces(), keep)

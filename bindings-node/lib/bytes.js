@@ -8,10 +8,11 @@ const { invalid, wrongType, describe, leaveUnheard } = require('./errors.js')
 const plain = ArrayBuffer.prototype
 const { hasOwn } = Object
 
+/** Whether other threads may change this memory. */
+const isShared = (memory) => Object.getPrototypeOf(memory) !== plain && isSharedArrayBuffer(memory)
+
 /** Whether the native half must not touch this memory itself: another thread may change it, or it is a block. */
-function isDelicate(memory) {
-  return isOurs(memory) || (Object.getPrototypeOf(memory) !== plain && isSharedArrayBuffer(memory))
-}
+const isDelicate = (memory) => isOurs(memory) || isShared(memory)
 
 const getterOf = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype)
@@ -67,6 +68,15 @@ function bytesOf(chunk) {
   return copy
 }
 
+/** So many bytes of a chunk are few. */
+const FEW = 4096
+
+/** Whether a chunk is just bytes, few of them, that no other thread changes. */
+function isFew(chunk) {
+  if (!isUint8Array(chunk) || !isPlain(chunk) || chunk.length === 0 || chunk.length > FEW) return false
+  return !isShared(chunk.buffer)
+}
+
 /** The caller's own memory as bytes; `isDelicate` where the native half must not write there itself. */
 function targetOf(target) {
   const bytes = viewOf(target)
@@ -86,4 +96,4 @@ function fillTarget(target, fill) {
   return filled
 }
 
-module.exports = { bytesIn, bytesOf, isChunk, fillTarget, targetOf }
+module.exports = { bytesIn, bytesOf, isChunk, isFew, fillTarget, targetOf }

@@ -5,70 +5,45 @@ const { targetOf } = require('./bytes.js')
 const { Collector, bodyOf, readFrom, readNow } = require('./collector.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, NONE, bodyOptions, checkNames, hasBodyOption } = require('./options.js')
-const { sourceOf, syncSourceOf } = require('./sources.js')
-const { Decoding, TEXT } = require('./text.js')
+const { borrow, giveBack } = require('./gather.js')
+const { kindOf, syncKindOf } = require('./sources.js')
+const { checkAnswer, readTurns } = require('./turns.js')
+const { Decoding, TEXT: TEXT_NAMES } = require('./text.js')
 
 const OWN = new Set(['pool', 'collector', 'signal', 'onProgress'])
 const NO_NAMES = new Set()
 
-/** The results: how each is taken, and whether the body is made ready for an exact one. */
-const EXACT = { exact: true, finish: (body) => body.finishExact() }
-const POOLED = { exact: false, finish: (body) => body.finishPooled() }
-const INTO = { exact: false, finish: (body) => body.finishInto() }
-
-/** A string, in the encoding that was given or that its source tells. */
-class TextResult {
-  exact = false
-  isText = true
-  names = TEXT
-  decoding
-
-  constructor(options) {
-    this.decoding = new Decoding(options)
-  }
-
-  /** What the source says of itself is asked before it is read. */
-  heed(opened) {
-    if (opened.contentType !== undefined) this.decoding.heed(opened)
-  }
-
-  finish(body) {
-    return body.finishText(this.decoding)
-  }
-}
-
-/** What a string means: the charset of a Content-Type says nothing of JSON. */
-class JsonResult extends TextResult {
-  heed() {}
-
-  finish(body) {
-    return JSON.parse(super.finish(body))
-  }
-}
-
-const textOf = (options) => new TextResult(options)
-const jsonOf = (options) => new JsonResult(options)
+/**
+ * The results: how each is taken, whether the body is made ready for an exact one, and whether it is made of text. What JSON
+ * is made of is UTF-8, whatever a Content-Type says.
+ */
+const EXACT = { exact: true, isText: false, heeds: false, names: NO_NAMES, finish: (body) => body.finishExact() }
+const POOLED = { ...EXACT, exact: false, finish: (body) => body.finishPooled() }
+const INTO = { ...EXACT, exact: false, finish: (body) => body.finishInto() }
+const TEXT = { exact: false, isText: true, heeds: true, names: TEXT_NAMES, from: (text) => text, finish: (body, decoding) => body.finishText(decoding) }
+const JSON_ = { ...TEXT, heeds: false, from: JSON.parse, finish: (body, decoding) => JSON.parse(body.finishText(decoding)) }
 
 /** One call: the body that it reads into, and whether that is a collector's or this call's alone. */
 class Call {
-  constructor(options, result, end, target) {
+  constructor(options, result, decoding, end, target) {
     this.result = result
+    this.decoding = decoding
     this.signal = undefined
     this.given = undefined
-    const waits = result.exact || result.isText === true
+    const waits = result.exact || result.isText
     if (options === undefined) {
       this.body = new Body(NONE, undefined, result.exact, end, target, waits)
-      this.body.isText = result.isText === true
+      this.body.isText = result.isText
       return
     }
-    checkNames(options, OWN, BODY, result.names ?? NO_NAMES)
+    checkNames(options, OWN, BODY, result.names)
     // The body's options are read where they are: those of a class, or inherited ones, are options too.
     const { collector, pool, signal, onProgress } = options
     this.signal = signalOf(signal)
     checkProgress(onProgress)
     if (collector === undefined || collector === null) {
       this.body = new Body(bodyOptions(options), pool, result.exact, end, target, waits)
-      this.body.isText = result.isText === true
+      this.body.isText = result.isText
     } else {
       if ((pool !== undefined && pool !== null) || hasBodyOption(options)) {
         throw invalid('with a collector, the options of the body are those of the collector')
@@ -83,15 +58,15 @@ class Call {
   }
 
   /** Reads a source for the calls that answer later. */
-  read(opened) {
-    return this.given === undefined ? opened.read(this.body) : readFrom(this.given, opened)
+  read(source, kind) {
+    return this.given === undefined ? kind.read(source, this.body) : readFrom(this.given, source, kind)
   }
 
   /** The body is complete, or its source has nothing now (E22). */
   end(complete) {
     // What was aborted before the source could see it is aborted all the same.
     if (this.signal?.aborted) throw this.signal.reason
-    return complete ? this.result.finish(this.body) : this.#wouldBlock()
+    return complete ? this.result.finish(this.body, this.decoding) : this.#wouldBlock()
   }
 
   #wouldBlock() {
@@ -128,34 +103,78 @@ function checkProgress(onProgress) {
 const isSame = (a, b) => b !== undefined && a.buffer === b.buffer && a.byteOffset === b.byteOffset && a.byteLength === b.byteLength
 
 function sync(source, options, result) {
-  const opened = syncSourceOf(source)
-  const call = new Call(options, result, opened.end)
+  const decoding = result.isText ? Decoding.of(options) : undefined
+  const kind = syncKindOf(source)
+  const call = new Call(options, result, decoding, kind.end)
   const { body, signal } = call
   body.lends = call.given === undefined
   const onAbort = () => body.cancel()
   if (signal?.aborted) onAbort()
   else signal?.addEventListener('abort', onAbort)
   try {
-    return call.end(call.given === undefined ? opened.read(body) : readNow(call.given, opened))
+    return call.end(call.given === undefined ? kind.read(source, body) : readNow(call.given, source, kind))
   } finally {
     signal?.removeEventListener('abort', onAbort)
     call.leave()
   }
 }
 
-/** `asked` is a result, or what makes one of the options. */
-async function later(source, options, asked, target) {
-  const result = typeof asked === 'function' ? asked(options) : asked
-  const opened = sourceOf(source)
-  result.heed?.(opened)
-  const call = new Call(options, result, opened.end, target)
+/** What the calls that answer later begin with: whatever is wrong with what was given is told later too. */
+function later(source, options, result, target) {
+  try {
+    if (!result.isText) return read(source, kindOf(source), options, result, undefined, target)
+    const given = Decoding.of(options)
+    const kind = kindOf(source)
+    // What the source says of itself is asked before it is read.
+    const decoding = result.heeds && kind.contentType !== undefined ? given.heeding(kind.contentType(source)) : given
+    const turns = options === undefined && kind.begin !== undefined ? kind.begin(source) : undefined
+    if (turns !== undefined) return readFew(source, kind, turns, result, decoding)
+    return read(source, kind, options, result, decoding)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/**
+ * Text of few bytes mostly comes in one chunk: neither the engine nor a body would have anything to say of it. All else is
+ * read as ever, from where it was begun.
+ */
+async function readFew(source, kind, turns, result, decoding) {
+  let asking = true
+  let text
+  let begun
+  try {
+    const { done, value } = checkAnswer(await turns.next())
+    asking = false
+    text = done ? '' : decoding.ofFew(value)
+    if (text === undefined) begun = [value]
+    else if (!done) {
+      const { length } = value
+      const stage = borrow()
+      stage.set(value)
+      asking = true
+      const next = checkAnswer(await turns.next())
+      if (next.done) giveBack(stage)
+      else begun = [stage.subarray(0, length), next.value]
+      asking = false
+    }
+    if (begun === undefined) turns.end()
+  } catch (error) {
+    throw turns.fail(error, asking)
+  }
+  if (begun === undefined) return result.from(text)
+  return read(source, { ...kind, read: (_, body) => readTurns(turns, body, begun) }, undefined, result, decoding)
+}
+
+async function read(source, kind, options, result, decoding, target) {
+  const call = new Call(options, result, decoding, kind.end, target)
   const { body, given, signal } = call
   if (given === undefined) {
     body.watch()
     body.lends = target === undefined
   }
   try {
-    return call.end(await (signal === undefined ? call.read(opened) : heeding(signal, body, () => call.read(opened))))
+    return call.end(await (signal === undefined ? call.read(source, kind) : heeding(signal, body, () => call.read(source, kind))))
   } finally {
     call.leave()
   }
@@ -206,8 +225,8 @@ const collect = (source, options) => later(source, options, EXACT)
 const collectPooled = (source, options) => later(source, options, POOLED)
 const collectSync = (source, options) => sync(source, options, EXACT)
 const collectPooledSync = (source, options) => sync(source, options, POOLED)
-const collectText = (source, options) => later(source, options, textOf)
-const collectTextSync = (source, options) => sync(source, options, textOf(options))
-const collectJson = (source, options) => later(source, options, jsonOf)
+const collectText = (source, options) => later(source, options, TEXT)
+const collectTextSync = (source, options) => sync(source, options, TEXT)
+const collectJson = (source, options) => later(source, options, JSON_)
 
 module.exports = { collect, collectPooled, collectInto, collectText, collectJson, collectSync, collectPooledSync, collectTextSync }

@@ -7,7 +7,7 @@ const { Body } = require('./body.js')
 const { BrimfulError, codeOf, invalid, wrongType, describe } = require('./errors.js')
 const { BODY, bodyOptions, checkNames, countOf } = require('./options.js')
 const { readSegments } = require('./buffer.js')
-const { sourceOf } = require('./sources.js')
+const { kindOf } = require('./sources.js')
 
 /** Chunks up to here are put together, since a call into the native half costs more than they do. */
 const SMALL = 256
@@ -108,28 +108,28 @@ class Collector {
       throw wrongType(`read takes a function (window) => bytes written, not ${describe(source)}; write takes chunks, readAsync any source`)
     }
     const body = this.#idle()
-    return this.#readNow({ read: () => body.pull(source) })
+    return this.#readNow(source, { read: () => body.pull(source) })
   }
 
   async readAsync(source) {
-    return this.#readFrom(sourceOf(source))
+    return this.#readFrom(source, kindOf(source))
   }
 
-  async #readFrom(opened) {
+  async #readFrom(source, kind) {
     const body = this.#idle()
     this.#reading = true
     try {
-      return await opened.read(body)
+      return await kind.read(source, body)
     } finally {
       this.#reading = false
     }
   }
 
-  #readNow(opened) {
+  #readNow(source, kind) {
     const before = this.#readingNow
     this.#readingNow = true
     try {
-      return opened.read(this.#body)
+      return kind.read(source, this.#body)
     } finally {
       this.#readingNow = before
     }
@@ -221,8 +221,8 @@ class Collector {
       }
       return collector.#idle()
     }
-    readNow = (collector, opened) => collector.#readNow(opened)
-    readFrom = (collector, opened) => collector.#readFrom(opened)
+    readNow = (collector, source, kind) => collector.#readNow(source, kind)
+    readFrom = (collector, source, kind) => collector.#readFrom(source, kind)
   }
 }
 

@@ -16,14 +16,14 @@ const MOST = 65_536
 const isDescriptor = (source) => typeof source.fd === 'number'
 
 /** How a descriptor is read, and how its end is known where the caller does not say. */
-function openDescriptor(source) {
+function kindOfDescriptor(source) {
   const { fd } = source
   if (fd === -1) throw state('the file handle is closed')
   if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fffffff) throw invalid(`fd must be a whole number from 0 to 2^31 - 1, not ${fd}`)
   const kind = native.descriptorLook(fd)
   if (kind < 0) throw systemError(kind, 'fstat')
-  if (kind === FILE) return { end: 'eof', read: (body) => body.readFile(fd) }
-  return { end: 'length', read: (body) => (kind === TERMINAL ? readTerminal(fd, body) : readPipe(fd, body)) }
+  if (kind === FILE) return { end: 'eof', read: (_, body) => body.readFile(fd) }
+  return { end: 'length', read: (_, body) => (kind === TERMINAL ? readTerminal(fd, body) : readPipe(fd, body)) }
 }
 
 /** A copy of the descriptor for an object that closes it at its end; the caller's stays open. */
@@ -89,4 +89,4 @@ async function readPipe(fd, body) {
   }
 }
 
-module.exports = { isDescriptor, openDescriptor }
+module.exports = { isDescriptor, kindOfDescriptor }

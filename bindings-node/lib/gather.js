@@ -23,6 +23,9 @@ function giveBack(stage) {
   if (others.length < SPARES) others.push(stage)
 }
 
+/** A small one, for bytes that are put by elsewhere. */
+const borrow = () => spare[FIRST].pop() ?? Buffer.allocUnsafeSlow(FIRST)
+
 class Gathered {
   /** Whether chunks stay as they are. Otherwise all of them are copied, as long as they are few. */
   keeps
@@ -154,4 +157,4 @@ class Gathered {
   }
 }
 
-module.exports = { Gathered }
+module.exports = { Gathered, SMALL, borrow, giveBack }

@@ -1,14 +1,16 @@
-// What can be a source, and how each is read. A source that was opened has `read(body)`, which answers whether the body
-// is complete (false: nothing more now), `end`: how its end is known where the caller does not say, and where it can say
-// of what kind its content is, `contentType()`.
+// What can be a source, and how each kind is read. A kind has `end`: how the end is known where the caller does not say, and
+// `read(source, body)`, which answers whether the body is complete (false: nothing more now). Where a source can say of what
+// kind its content is, there is `contentType(source)`; where it can be begun before there is a body, `begin(source)` answers
+// its turns (turns.js), or undefined where it is to be read.
 'use strict'
 
 const { bytesOf, isChunk } = require('./bytes.js')
 const { state, wrongType, describe, leaveUnheard } = require('./errors.js')
-const { isDescriptor, openDescriptor } = require('./descriptor.js')
+const { isDescriptor, kindOfDescriptor } = require('./descriptor.js')
 const { isIncomingMessage, lengthOfResponse } = require('./http.js')
 const { isSocket, isStream, readStream } = require('./stream.js')
-const { checkResult, isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
+const { IteratorTurns, readTurns } = require('./turns.js')
+const { beginWebStream, isBlob, isResponse, isWebStream, readBlob, readWebStream } = require('./web.js')
 
 /** A whole body as one chunk. */
 function readChunk(chunk, body) {
@@ -29,80 +31,73 @@ function readIterable(iterable, body) {
   return body.finishSource()
 }
 
-/** Tells an iterator once that it is not asked any more; whatever it answers to that is too late for anybody. */
-async function giveBack(iterator) {
-  try {
-    await iterator.return?.()
-  } catch {
-    // The error that led here is the one to tell.
-  }
-}
-
 async function readAsyncIterable(iterable, body) {
   if (body.isComplete()) return true
   body.checkCancelled()
-  body.gather(false)
-  const iterator = iterable[Symbol.asyncIterator]()
-  // One that fails by itself is not told to stop; one that is not waited for any more is.
-  let failed = false
-  try {
-    for (;;) {
-      const turn = body.pause()
-      if (turn !== undefined) await turn
-      failed = true
-      const { done, value } = checkResult(await body.until(iterator.next()))
-      failed = false
-      if (done) return body.finishSource()
-      if (body.write(bytesOf(value))) break
-      body.checkCancelled()
-    }
-  } catch (error) {
-    if (!failed || body.cancelled) giveBack(iterator)
-    throw error
-  }
-  giveBack(iterator)
-  return true
+  return readTurns(new IteratorTurns(iterable), body)
+}
+
+/** What a response says of its length, once it is seen that nobody has read it. */
+function announcedOf(response) {
+  if (response.bodyUsed) throw state('the body of this response was already read')
+  return lengthOfResponse(response)
+}
+
+function beginResponse(response) {
+  const { body: stream } = response
+  const announced = announcedOf(response)
+  if (stream === null || stream === undefined || announced.length !== undefined || !isWebStream(stream)) return undefined
+  return beginWebStream(stream, announced)
 }
 
 async function readResponse(response, body) {
   const { body: stream } = response
-  if (response.bodyUsed) throw state('the body of this response was already read')
+  const announced = announcedOf(response)
   if (stream === null || stream === undefined) return readIterable([], body)
-  const announced = lengthOfResponse(response)
   if (isWebStream(stream)) return readWebStream(stream, body, announced)
   body.announce(announced) // the body of another client's response is one of Node's streams
   return readStream(stream, body)
 }
 
-const opened = (end, read, contentType) => ({ end, read, contentType })
+const kind = (end, read, contentType, begin) => ({ end, read, contentType, begin })
 
-function openStream(stream) {
-  const end = isSocket(stream) ? 'length' : 'eof'
-  const read = (body) => readStream(stream, body)
+const CALLBACK = kind('length', (source, body) => body.pullLater(source))
+const CALLBACK_NOW = kind('length', (source, body) => body.pull(source))
+const CHUNK = kind('eof', readChunk)
+const ITERABLE = kind('eof', readIterable)
+const ASYNC_ITERABLE = kind('eof', readAsyncIterable, undefined, (source) => new IteratorTurns(source))
+const STREAM = kind('eof', readStream)
+const SOCKET = kind('length', readStream)
+const MESSAGE = kind('eof', readStream, (message) => message.headers['content-type'])
+const RESPONSE = kind('eof', readResponse, (response) => response.headers?.get?.('content-type'), beginResponse)
+const BLOB = kind('eof', readBlob, (blob) => blob.type)
+const WEB_STREAM = kind('eof', readWebStream, undefined, beginWebStream)
+
+function kindOfStream(stream) {
+  if (isSocket(stream)) return SOCKET
   // A message that was told to decode gives strings, which count as UTF-8 whatever its header says.
-  const says = isIncomingMessage(stream) && !stream.readableEncoding
-  return opened(end, read, says ? () => stream.headers['content-type'] : undefined)
+  return isIncomingMessage(stream) && !stream.readableEncoding ? MESSAGE : STREAM
 }
 
 /** What can be read at once; undefined for all else. */
-function openNow(source) {
-  if (isChunk(source)) return opened('eof', (body) => readChunk(source, body))
-  if (typeof source?.[Symbol.iterator] === 'function') return opened('eof', (body) => readIterable(source, body))
+function kindNow(source) {
+  if (isChunk(source)) return CHUNK
+  if (typeof source?.[Symbol.iterator] === 'function') return ITERABLE
 }
 
-/** A source for the calls that answer later. */
-function sourceOf(source) {
-  if (typeof source === 'function') return opened('length', (body) => body.pullLater(source))
-  if (isChunk(source)) return openNow(source)
+/** The kind of a source for the calls that answer later. */
+function kindOf(source) {
+  if (typeof source === 'function') return CALLBACK
+  if (isChunk(source)) return CHUNK
   if (typeof source === 'object' && source !== null) {
-    if (isStream(source)) return openStream(source)
-    if (isDescriptor(source)) return openDescriptor(source)
-    if (isResponse(source)) return opened('eof', (body) => readResponse(source, body), () => source.headers?.get?.('content-type'))
-    if (isBlob(source)) return opened('eof', (body) => readBlob(source, body), () => source.type)
-    if (isWebStream(source)) return opened('eof', (body) => readWebStream(source, body))
-    if (typeof source[Symbol.asyncIterator] === 'function') return opened('eof', (body) => readAsyncIterable(source, body))
+    if (isStream(source)) return kindOfStream(source)
+    if (isDescriptor(source)) return kindOfDescriptor(source)
+    if (isResponse(source)) return RESPONSE
+    if (isBlob(source)) return BLOB
+    if (isWebStream(source)) return WEB_STREAM
+    if (typeof source[Symbol.asyncIterator] === 'function') return ASYNC_ITERABLE
   }
-  const now = openNow(source)
+  const now = kindNow(source)
   if (now) return now
   leaveUnheard(source)
   throw wrongType(
@@ -112,11 +107,11 @@ function sourceOf(source) {
 
 const LATER = [isStream, isDescriptor, isResponse, isBlob, isWebStream, (source) => Symbol.asyncIterator in source]
 
-/** A source for the calls that answer at once. */
-function syncSourceOf(source) {
-  if (typeof source === 'function') return opened('length', (body) => body.pull(source))
+/** The kind of a source for the calls that answer at once. */
+function syncKindOf(source) {
+  if (typeof source === 'function') return CALLBACK_NOW
   const later = typeof source === 'object' && source !== null && !isChunk(source) && LATER.some((is) => is(source))
-  const now = later ? undefined : openNow(source)
+  const now = later ? undefined : kindNow(source)
   if (now) return now
   leaveUnheard(source)
   throw wrongType(
@@ -124,4 +119,4 @@ function syncSourceOf(source) {
   )
 }
 
-module.exports = { sourceOf, syncSourceOf }
+module.exports = { kindOf, syncKindOf }
