@@ -1,7 +1,9 @@
 //! Text in the units of a host's strings, in memory of the host.
 
+use super::Fault;
 use super::decoder::Visit;
-use super::{Fault, fetch};
+#[cfg(feature = "simdutf")]
+use super::fetch;
 use core::mem::MaybeUninit;
 
 /// Bytes that are looked at together for being ASCII, and widened together.
@@ -166,9 +168,11 @@ impl<U: Unit> Visit<Ended> for Filling<'_, U> {
         }
         // SAFETY: that is the room.
         let written = unsafe { U::convert(bytes, place.as_mut_ptr()) };
-        // The next bytes will take about as much.
-        let taken = written.unwrap_or(0) * size_of::<U>();
-        fetch::to_write(place.as_ptr().cast::<u8>().wrapping_add(taken), taken);
+        if fetch::pays() {
+            // The next bytes will take about as much.
+            let taken = written.unwrap_or(0) * size_of::<U>();
+            fetch::to_write(place.as_ptr().cast::<u8>().wrapping_add(taken), taken);
+        }
         self.units += written.unwrap_or(0);
         written.is_some()
     }

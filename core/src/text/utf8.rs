@@ -5,7 +5,9 @@ use super::{Fault, fetch};
 use core::str;
 
 /// Bytes that are checked before they are shown, so that whoever copies them finds them in the cache.
-const CHECKED_AT_ONCE: usize = 2 << 10;
+const CHECKED_AT_ONCE: usize = 8 << 10;
+/// The same where the next ones are fetched meanwhile.
+const FETCHED_AT_ONCE: usize = 2 << 10;
 
 /// The bytes of a character that is not complete yet.
 #[derive(Default)]
@@ -27,11 +29,15 @@ impl Utf8 {
         visitor: &mut impl Visit<E>,
     ) -> Result<(), E> {
         let mut done = self.complete(place, bytes, visitor)?;
+        let fetches = fetch::pays();
+        let at_once = if fetches { FETCHED_AT_ONCE } else { CHECKED_AT_ONCE };
         while done < bytes.len() {
             let rest = &bytes[done..];
-            let chunk = &rest[..rest.len().min(CHECKED_AT_ONCE)];
-            let behind = &rest[chunk.len()..];
-            fetch::to_read(behind.as_ptr(), behind.len().min(CHECKED_AT_ONCE));
+            let chunk = &rest[..rest.len().min(at_once)];
+            if fetches {
+                let behind = &rest[chunk.len()..];
+                fetch::to_read(behind.as_ptr(), behind.len().min(at_once));
+            }
             // Cut before a character that goes on behind the chunk, so that the fast check can say yes.
             let whole = &chunk[..chunk.len() - cut_through(chunk)];
             if !whole.is_empty() && visitor.unchecked(whole) {
